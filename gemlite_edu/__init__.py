@@ -1,0 +1,27 @@
+"""Low-bit GPU kernels to learn from and to use.
+
+Importing this touches no GPU, no compiler and no triton.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "QuantizedWeight": "quantize",
+    "quantize_linear": "quantize",
+    "pack_warped_int32": "packing",
+    "unpack_warped_int32": "packing",
+    "load": "kernels",
+    "check": "checker",
+    "hint": "checker",
+    "give_up": "lesson",
+    "solution": "lesson",
+}
+__all__ = list(_HOME)
+
+
+def __getattr__(name):
+    if name not in _HOME:
+        raise AttributeError(f"module 'gemlite_edu' has no attribute {name!r}")
+    return getattr(import_module(f"gemlite_edu.{_HOME[name]}"), name)

@@ -1,0 +1,126 @@
+"""check(name, answer): run an answer on inputs that no wrong one survives, and name its mistake."""
+
+import traceback
+
+import torch
+
+from gemlite_edu import progress
+from gemlite_edu.checker.compare import compare, is_close
+from gemlite_edu.checker.dequant_dot import DEQUANT_DOT_EXERCISES
+from gemlite_edu.checker.exercise import tensors_of
+from gemlite_edu.checker.pack_unpack import PACK, UNPACK
+from gemlite_edu.checker.warp_reduce import WARP_REDUCE_SUM
+from gemlite_edu.errors import KernelFault, KernelTextError, OneSentence
+
+EXERCISES = {e.name: e for e in (PACK, UNPACK, WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES)}
+STUB_MARK = "YOUR CODE HERE"
+
+
+class CheckFailed(OneSentence, AssertionError):
+    """The answer is wrong; the message says where, how, and by which known mistake if any."""
+
+
+def check(name, answer):
+    """Judge `answer` to exercise `name`; prints what was checked, raises CheckFailed if wrong.
+
+    answer: the learner's function, or the text of the learner's CUDA function.
+    The right answer is computed first, inputs are compared with clones afterwards, outputs start
+    as NaN. Kernels run in the simulator, and after that on the GPU if there is one.
+    """
+    exercise = _find(name)
+    _check_kind(exercise, answer)
+    devices = ["cpu"] + ["cuda"] * (exercise.is_kernel and torch.cuda.is_available())
+    for device in devices:
+        lines = [_check_case(exercise, answer, case, device) for case in exercise.cases()]
+        where = "" if device == "cpu" else " on your GPU"
+        exact = sum(line is None for line in lines)
+        print(f"{name}: right{where}, bit for bit in {exact} cases")
+        print("".join(f"{line}\n" for line in lines if line), end="")
+    progress.record(name, progress.SOLVED)
+
+
+def hint(name, level):
+    """Print hint 1, 2 or 3 for exercise `name`; a later one says more, none is the code."""
+    if level not in (1, 2, 3):
+        raise ValueError(f"level must be 1, 2 or 3, got {level!r}")
+    print(_find(name).hints[level - 1])
+
+
+def _find(name):
+    if name not in EXERCISES:
+        raise ValueError(f"there is no exercise {name!r}; there are {', '.join(EXERCISES)}")
+    return EXERCISES[name]
+
+
+def _check_kind(exercise, answer):
+    if exercise.is_kernel:
+        if not isinstance(answer, str):
+            came = type(answer).__name__
+            raise TypeError(f"{exercise.name} must be the text of a CUDA function, got {came}")
+        if STUB_MARK in answer:
+            raise CheckFailed(
+                f"{exercise.name} is not written yet: put your code in place of the line "
+                f"'#error {STUB_MARK}'"
+            )
+    elif not callable(answer):
+        raise TypeError(f"{exercise.name} must be a function, got {type(answer).__name__}")
+
+
+def _check_case(exercise, answer, case, device):
+    """None for an exact match, a line with the bound for one within rounding; raises otherwise."""
+    expected, bound = exercise.expected(case)
+    before = {name: tensor.clone() for name, tensor in tensors_of(case).items()}
+    actual = _run(exercise, answer, case, device)
+    for name, tensor in tensors_of(case).items():
+        if not torch.equal(tensor, before[name]):
+            raise CheckFailed(f"{exercise.name} changed its input {name}: work on a copy")
+    mismatch = compare(exercise.output, actual, expected, bound, exercise.dtype)
+    if mismatch:
+        raise CheckFailed(
+            f"{exercise.name} is wrong on {case.label}: {mismatch}."
+            + _diagnosis(exercise, case, actual, expected, bound)
+        )
+    if bound is None:
+        return None
+    error = (actual.double() - expected.double()).abs()
+    position = error.argmax()
+    return (
+        f"  {case.label}: largest error {error.flatten()[position]:.1e}, "
+        f"allowed there {bound.flatten()[position]:.1e}"
+    )
+
+
+def _run(exercise, answer, case, device):
+    try:
+        actual = exercise.run(answer, case, device)
+    except (KernelTextError, KernelFault):
+        raise
+    except Exception as error:
+        raise CheckFailed(_python_error(exercise, case, error)) from error
+    if actual is None:
+        raise CheckFailed(f"{exercise.name} returned None: write it, and return {exercise.output}")
+    return actual
+
+
+def _python_error(exercise, case, error):
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    for candidate in traceback.extract_tb(error.__traceback__):
+        if candidate.name == exercise.name:
+            frame = candidate
+    line = f" at `{frame.line}`" if frame.line else f" at line {frame.lineno}"
+    return f"{exercise.name} raised {type(error).__name__}{line} on {case.label}: {error}"
+
+
+def _diagnosis(exercise, case, actual, expected, bound):
+    """The known mistake whose output `actual` is, as a sentence; empty if there is none."""
+    if not isinstance(actual, torch.Tensor) or actual.shape != expected.shape:
+        return ""
+    if actual.is_floating_point() and actual.isnan().all():
+        return f"\nNothing was written to {exercise.output}, or only NaN."
+    for mistake, output in exercise.mistakes.items():
+        wrong = output(case)
+        if wrong is None or wrong.dtype != actual.dtype or wrong.shape != actual.shape:
+            continue
+        if is_close(actual, wrong, bound).all() and not is_close(wrong, expected, bound).all():
+            return f"\nYour output is exactly what comes out when {mistake}."
+    return f'\nIt is none of the mistakes known here; hint("{exercise.name}", 1) may help.'

@@ -1,0 +1,41 @@
+"""One comparison for everything: shape, dtype, then values, with NaN never equal to a number."""
+
+import torch
+
+
+def compare(name, actual, expected, bound=None, dtype=None):
+    """None if `actual` is `expected` within `bound` (elementwise, default 0), else what differs.
+
+    actual: whatever came; expected: a tensor of the right shape; bound: float64 tensor;
+    dtype: the right dtype, if it is not that of `expected`.
+    """
+    if not isinstance(actual, torch.Tensor):
+        return f"{name} is a {type(actual).__name__}, expected a torch.Tensor"
+    if actual.shape != expected.shape:
+        return f"{name} has shape {tuple(actual.shape)}, expected {tuple(expected.shape)}"
+    dtype = dtype or expected.dtype
+    if actual.dtype != dtype:
+        return f"{name} has dtype {actual.dtype}, expected {dtype}"
+    close = is_close(actual, expected, bound)
+    if bool(close.all()):
+        return None
+    index = tuple((~close).nonzero()[0].tolist())
+    wrong = int((~close).sum())
+    verb = "element is" if wrong == 1 else "elements are"
+    return (
+        f"{name}[{', '.join(map(str, index))}] is {_show(actual[index])}, "
+        f"expected {_show(expected[index])}; {wrong} of {close.numel()} {verb} wrong"
+    )
+
+
+def is_close(actual, expected, bound=None):
+    """Elementwise |actual - expected| <= bound in float64; infinities may be equal, NaN never."""
+    actual, expected = actual.detach().cpu().double(), expected.detach().cpu().double()
+    difference = (actual - expected).abs()
+    return (actual == expected) | (difference <= (0 if bound is None else bound))
+
+
+def _show(value):
+    if value.dtype == torch.int32:
+        return f"0x{value.item() & 0xFFFFFFFF:08x}"
+    return f"{value.item():g}" if value.is_floating_point() else str(value.item())

@@ -1,0 +1,35 @@
+"""What an exercise is, to the checker."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One thing to write, with everything needed to judge it.
+
+    output, dtype: what the answer computes is called, and its dtype.
+    expected(case) -> (right output, None) for exact equality, (right float64 output, elementwise
+        bound) where rounding is allowed.
+    run(answer, case, device) -> the learner's output.
+    mistakes: {what is wrong, in words: case -> the output of a solution with just that mistake},
+        where None instead of a tensor means that the mistake makes no sense for the case.
+    """
+
+    name: str
+    notebook: str
+    output: str
+    dtype: torch.dtype
+    is_kernel: bool
+    hints: tuple[str, str, str]
+    cases: Callable[[], list]
+    expected: Callable
+    run: Callable
+    mistakes: dict[str, Callable]
+
+
+def tensors_of(case):
+    """The input tensors of a case, by name."""
+    return {name: value for name, value in vars(case).items() if isinstance(value, torch.Tensor)}

@@ -1,0 +1,108 @@
+"""Exercise of notebook 03: write warp_reduce_sum, a hole of gemv_a16w16_warp."""
+
+import torch
+
+from gemlite_edu import reference
+from gemlite_edu.checker import cases
+from gemlite_edu.checker.exercise import Exercise
+from gemlite_edu.kernels import load
+
+_KERNEL = "gemv_a16w16_warp"
+_HOLE = "warp_reduce_sum"
+
+
+def _cases():
+    return [
+        cases.exact_plain(40, 1000, seed=0),
+        cases.exact_plain(3, 20, seed=1),
+        cases.exact_plain(33, 32, seed=2),
+        cases.real_plain(),
+    ]
+
+
+def _expected(case):
+    right = reference.matmul(case.x, case.W)
+    if case.is_exact:
+        return right.half(), None
+    return right, reference.error_bound(case.x, case.W, torch.float16)
+
+
+def _run(answer, case, device):
+    kernel = load(_KERNEL, replace={_HOLE: answer}, device=device, time_limit=10.0)
+    out = torch.full((len(case.x), len(case.W)), torch.nan, dtype=torch.float16, device=device)
+    return kernel(case.x.to(device), case.W.to(device), out=out).cpu()
+
+
+def _lane_sums(case):
+    """What each lane brings to the reduction: (M, N, 32) float64."""
+    M, K = case.x.shape
+    pad = (0, -K % 32)
+    x = torch.nn.functional.pad(case.x.double(), pad).reshape(M, 1, -1, 32)
+    W = torch.nn.functional.pad(case.W.double(), pad).reshape(1, len(case.W), -1, 32)
+    return (x * W).sum(2)
+
+
+def _down(lanes, offset):
+    """__shfl_down_sync over the last dimension: past the end a lane gets its own value."""
+    return torch.cat([lanes[..., offset:], lanes[..., 32 - offset :]], -1) if offset else lanes
+
+
+def _after(offsets, combine=torch.add):
+    def reduce(case):
+        lanes = _lane_sums(case)
+        for offset in offsets:
+            lanes = combine(lanes, _down(lanes, offset))
+        return lanes[..., 0].half()
+
+    return reduce
+
+
+def _own_value_again(case):
+    return (_lane_sums(case)[..., 0] * 32).half()
+
+
+def _in_half(case):
+    lanes = _lane_sums(case).float().half()
+    for offset in (16, 8, 4, 2, 1):
+        lanes = lanes + _down(lanes, offset)
+    return lanes[..., 0]
+
+
+WARP_REDUCE_SUM = Exercise(
+    name=_HOLE,
+    notebook="03_gemv",
+    output="y",
+    dtype=torch.float16,
+    is_kernel=True,
+    hints=(
+        "32 numbers, five steps: after each step half as many lanes matter.",
+        "In a step every lane adds the value that a lane `offset` further up holds; "
+        "__shfl_down_sync(FULL_WARP, value, offset) brings it.",
+        "offset runs 16, 8, 4, 2, 1, and all 32 lanes must make every call.",
+    ),
+    cases=_cases,
+    expected=_expected,
+    run=_run,
+    mistakes={
+        "nothing is reduced: lane 0 writes its own partial sum": _after(()),
+        "the upper 16 lanes are dropped: the first step must reach 16 lanes up": _after(
+            (8, 4, 2, 1)
+        ),
+        "only the first step, offset 16, is taken": _after((16,)),
+        "the last step, offset 1, is missing": _after((16, 8, 4, 2)),
+        "the offset is never halved": _after((16,) * 5),
+        "the offset stays 1": _after((1,) * 5),
+        "the neighbour's value replaces the sum instead of being added": _after(
+            (16, 8, 4, 2, 1), combine=lambda own, other: other
+        ),
+        "each step adds lane 0's own value again: values must travel down, to lower lanes": (
+            _own_value_again
+        ),
+        "the offsets 1 to 31 are all taken, so that lanes are counted many times": _after(
+            range(31, 0, -1)
+        ),
+        "the largest partial sum is taken instead of the sum": _after(
+            (16, 8, 4, 2, 1), combine=torch.maximum
+        ),
+    },
+)

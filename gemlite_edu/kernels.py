@@ -1,0 +1,220 @@
+"""Floor 3½: one way to call every CUDA kernel. `load` picks the runner, a call checks the data."""
+
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_edu import simulator, sources
+from gemlite_edu.devices import MAX_GRID_Y, SIMULATED_CAPABILITY, shared_bytes_per_block
+from gemlite_edu.packing import WarpInterleaved
+from gemlite_edu.quantize import check_nbits
+
+_WARP_SIZE = 32
+_X_TYPES = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16"}
+_TIME_LIMIT = 60.0
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """What the host must know of a kernel: the text knows the rest."""
+
+    is_packed: bool  # takes packed words with scales and zeros, not a plain W
+    stages_x: bool = False  # x in dynamic shared memory
+    threads: int = 1024
+    threads_per_output: int = _WARP_SIZE
+
+
+KERNELS = {
+    "gemv_a16w16_naive": _Launch(is_packed=False, threads=256, threads_per_output=1),
+    "gemv_a16w16_coalesced": _Launch(is_packed=False),
+    "gemv_a16w16_warp": _Launch(is_packed=False),
+    "gemv_a16w16_shared": _Launch(is_packed=False, stages_x=True),
+    "gemv_a16wn_fp32": _Launch(is_packed=True, stages_x=True),
+}
+
+
+def load(
+    name, nbits=None, x_dtype=torch.float16, replace=None, device="auto", time_limit=_TIME_LIMIT
+):
+    """The kernel `name`, ready to be called: `y = kernel(x, W, scales, zeros)`.
+
+    nbits: width of the codes, 1 to 8, for kernels with packed weights.
+    x_dtype: torch.float16 or torch.bfloat16, of x and y.
+    replace: {hole: CUDA text} to stand in the kernel's holes, e.g. {"dequant_dot": my_text}.
+    device: "cpu" compiles for the simulator now, "cuda" for the current GPU now; "auto" compiles at
+        the first call for where its tensors are.
+    time_limit: seconds after which the simulator stops a kernel.
+
+    Raises ValueError or TypeError for unknown names, widths, dtypes, holes and texts that do not
+    compile; RuntimeError without a compiler.
+    """
+    if name not in KERNELS:
+        raise ValueError(f"there is no kernel {name!r}; there are {', '.join(KERNELS)}")
+    if x_dtype not in _X_TYPES:
+        raise ValueError(f"x_dtype must be torch.float16 or torch.bfloat16, got {x_dtype}")
+    if KERNELS[name].is_packed:
+        check_nbits(nbits)
+    elif nbits is not None:
+        raise ValueError(f"{name} takes unquantized weights: leave nbits out")
+    if device not in ("auto", "cpu", "cuda"):
+        raise ValueError(f"device must be 'auto', 'cpu' or 'cuda', got {device!r}")
+    kernel = Kernel(name, nbits, x_dtype, dict(replace or {}), device, time_limit)
+    if device == "cpu":
+        kernel.compile_for_simulator()
+    elif device == "cuda":
+        kernel.compile_for_gpu(torch.device("cuda", torch.cuda.current_device()))
+    return kernel
+
+
+class Kernel:
+    """A kernel with all that is compile-time decided. Made by `load`; `source` is its CUDA text."""
+
+    def __init__(self, name, nbits, x_dtype, replace, device, time_limit):
+        self.name, self.nbits, self.x_dtype = name, nbits, x_dtype
+        self.replace, self.device, self.time_limit = replace, device, time_limit
+        self.source = sources.expand(name, replace)
+        self._launch = KERNELS[name]
+        self._defines = {"X_T": _X_TYPES[x_dtype]}
+        if nbits is not None:
+            self._defines["W_NBITS"] = nbits
+
+    def __repr__(self):
+        width = "" if self.nbits is None else f", nbits={self.nbits}"
+        holes = f", replaces {', '.join(self.replace)}" if self.replace else ""
+        return f"Kernel({self.name}{width}, x_dtype={self.x_dtype}, device={self.device!r}{holes})"
+
+    def __call__(self, x, W, scales=None, zeros=None, out=None):
+        """`y[m, n] = scales[n] * sum_k (W_q[n, k] - zeros[n]) x[m, k]`, or `y = x Wᵀ`.
+
+        x: (M, K) x_dtype. W: packed words (N, words) int32 as `packing.pack_warped_int32` makes
+        them, or (N, K) x_dtype for plain kernels. scales, zeros: numbers, or float32 (N, 1).
+        out: (M, N) x_dtype to write into; a new tensor otherwise. Returns y (M, N).
+        On CUDA tensors it runs on their device's current stream, on CPU tensors in the simulator.
+        """
+        N = self._check_operands(x, W)
+        M, K = x.shape
+        if out is None:
+            out = torch.empty(M, N, dtype=self.x_dtype, device=x.device)
+        self._check_out(out, (M, N), x)
+        if M == 0:
+            return out
+        tensors = {"x": x.contiguous(), "W": W.contiguous()}
+        if self._launch.is_packed:
+            tensors["scales"] = _per_channel("scales", scales, N, x.device)
+            tensors["zeros"] = _per_channel("zeros", zeros, N, x.device)
+        elif scales is not None or zeros is not None:
+            raise ValueError(f"{self.name} takes unquantized weights: leave scales and zeros out")
+        outputs_per_block = self._launch.threads // self._launch.threads_per_output
+        grid = (-(-N // outputs_per_block), M)
+        run = self._run_on_gpu if x.is_cuda else self._run_in_simulator
+        run(tensors, out, (N, K), grid)
+        return out
+
+    def compile_for_simulator(self):
+        """Path of this kernel's library for the simulator, compiled if it is not in the cache."""
+        return simulator.build_kernel(self.source, "gemv", self._defines, self.replace)
+
+    def compile_for_gpu(self, device):
+        """This kernel's loaded library for `device`, compiled if it is not in the cache."""
+        from gemlite_edu import cuda
+
+        capability = torch.cuda.get_device_capability(device)
+        return cuda.build_kernel(self.source, "gemv", self._defines, capability, self.replace)
+
+    def _run_in_simulator(self, tensors, out, sizes, grid):
+        self._shared_bytes(sizes[1], SIMULATED_CAPABILITY)
+        arguments = [simulator.Tensor(name, value) for name, value in tensors.items()]
+        result = torch.empty_like(out, memory_format=torch.contiguous_format).fill_(torch.nan)
+        arguments.append(simulator.Tensor("y", result, is_output=True))
+        arguments += [simulator.Integer(size) for size in sizes]
+        library = self.compile_for_simulator()
+        simulator.run_kernel(library, arguments, grid, self._launch.threads, self.time_limit)
+        out.copy_(result)
+
+    def _run_on_gpu(self, tensors, out, sizes, grid):
+        from gemlite_edu import cuda
+
+        capability = torch.cuda.get_device_capability(out.device)
+        shared_bytes = self._shared_bytes(sizes[1], capability)
+        library = self.compile_for_gpu(out.device)
+        arguments = [*tensors.values(), out, *sizes]
+        cuda.launch(library, arguments, grid, self._launch.threads, shared_bytes, out.device)
+
+    def _shared_bytes(self, K, capability):
+        """Dynamic shared memory of a launch; ValueError where the device's blocks have less."""
+        if not self._launch.stages_x:
+            return 0
+        staged = WarpInterleaved(self.nbits).padded_K(K) if self._launch.is_packed else K
+        needed, limit = staged * self.x_dtype.itemsize, shared_bytes_per_block(capability)
+        if needed > limit:
+            raise ValueError(
+                f"x of K = {K} takes {needed} bytes of shared memory, and a block of compute "
+                f"capability {capability[0]}.{capability[1]} has {limit}: split K over calls"
+            )
+        return needed
+
+    def _check_operands(self, x, W):
+        """N, once x and W are known to fit each other and this kernel."""
+        _check_tensor("x", x, self.x_dtype)
+        _check_tensor("W", W, torch.int32 if self._launch.is_packed else self.x_dtype)
+        if x.device != W.device:
+            raise ValueError(f"x is on {x.device} and W on {W.device}: move one to the other")
+        if self.device != "auto" and x.device.type != self.device:
+            raise ValueError(
+                f"this kernel was loaded for {self.device!r} and x is on {x.device}: "
+                f"move the tensors, or load(..., device='auto')"
+            )
+        if torch.is_grad_enabled() and x.requires_grad:
+            raise ValueError("this kernel has no backward: call it under torch.no_grad()")
+        (M, K), (N, columns) = x.shape, W.shape
+        expected = (
+            WarpInterleaved(self.nbits).packed_shape(N, K)[1] if self._launch.is_packed else K
+        )
+        if columns != expected:
+            what = f"{self.nbits}-bit words" if self._launch.is_packed else "weights"
+            raise ValueError(
+                f"x has K = {K}, for which W must have {expected} columns of {what}, got {columns}"
+            )
+        if M > MAX_GRID_Y:
+            raise ValueError(f"x has M = {M} rows, a launch takes {MAX_GRID_Y}: split x by rows")
+        return N
+
+    def _check_out(self, out, shape, x):
+        if out.dtype != self.x_dtype or tuple(out.shape) != shape or out.device != x.device:
+            raise ValueError(
+                f"out must be {shape} {self.x_dtype} on {x.device}, "
+                f"got {tuple(out.shape)} {out.dtype} on {out.device}"
+            )
+        if not out.is_contiguous():
+            raise ValueError("out must be contiguous: pass a fresh tensor")
+
+
+def _check_tensor(name, tensor, dtype):
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
+    if tensor.dtype != dtype:
+        raise TypeError(f"{name} must be {dtype}, got {tensor.dtype}")
+    if tensor.dim() != 2 or tensor.shape[1] == 0 or (name == "W" and tensor.shape[0] == 0):
+        raise ValueError(
+            f"{name} must be a matrix with no empty dimension, got {tuple(tensor.shape)}"
+        )
+
+
+def _per_channel(name, value, N, device):
+    """`value`, a number or a float32 tensor of 1 or N elements, as N float32 on `device`."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return torch.full((N,), float(value), device=device)
+    if not isinstance(value, torch.Tensor):
+        came = type(value).__name__
+        raise TypeError(f"{name} must be a number or a float32 tensor (N, 1), got {came}")
+    if value.dtype != torch.float32:
+        raise TypeError(f"{name} must be float32, got {value.dtype}: use {name}.float()")
+    if value.device != device:
+        raise ValueError(f"{name} is on {value.device} and x on {device}: move one to the other")
+    if value.numel() == 1:
+        return value.reshape(1).expand(N).contiguous()
+    if tuple(value.shape) not in ((N, 1), (N,)):
+        raise ValueError(
+            f"{name} must be one number or ({N}, 1), one per output, got {tuple(value.shape)}"
+        )
+    return value.reshape(N).contiguous()

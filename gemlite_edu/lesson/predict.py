@@ -1,0 +1,29 @@
+"""Predict a number before you see it: who has committed to a guess sees more in the answer."""
+
+_predictions = {}
+
+
+def predict(what, value=None):
+    """Store your prediction, a number, of `what`. With None it waits for one."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise TypeError(f"a prediction is a number, got {type(value).__name__}")
+    _predictions[what] = value
+    if value is None:
+        print(f"{what}: put your number in place of None, then run this cell again")
+    else:
+        print(f"{what}: you predict {value:g}")
+
+
+def reveal(what, measured):
+    """Show the measured value of `what` beside the prediction, if there is one."""
+    if what not in _predictions:
+        known = ", ".join(_predictions) or "none"
+        raise ValueError(f"there is no prediction of {what!r}; there are: {known}")
+    guess = _predictions[what]
+    print(f"{what}: it is {measured:g}" + ("" if guess is None else _verdict(guess, measured)))
+
+
+def _verdict(guess, measured):
+    if guess == measured:
+        return f"; you predicted {guess:g}, exactly"
+    return f"; you predicted {guess:g}"

@@ -1,0 +1,39 @@
+"""Three questions at the start of each notebook; every choice has its own explanation.
+
+The questions of notebook 05 are in questions/05.toml: tables [[question]] with `ask`, and in each
+[[question.choice]] with `text`, `right` and `because`.
+"""
+
+import tomllib
+from pathlib import Path
+from string import ascii_lowercase
+
+_FOLDER = Path(__file__).parent / "questions"
+
+
+def recall(question, answer=None):
+    """Ask question "05.2", the second one of notebook 05; with a letter, explain that choice."""
+    notebook, _, number = question.partition(".")
+    questions = _load(notebook)
+    if not number.isdigit() or not 1 <= int(number) <= len(questions):
+        raise ValueError(f"notebook {notebook} has questions {notebook}.1 to .{len(questions)}")
+    asked = questions[int(number) - 1]
+    choices = dict(zip(ascii_lowercase, asked["choice"], strict=False))
+    if answer is None:
+        print(asked["ask"])
+        for letter, choice in choices.items():
+            print(f"  {letter}) {choice['text']}")
+        print(f'Answer with recall("{question}", "a")')
+        return
+    if answer not in choices:
+        raise ValueError(f"answer with one of {', '.join(choices)}, got {answer!r}")
+    choice = choices[answer]
+    print(f"{'Right' if choice['right'] else 'Not quite'}: {choice['because']}")
+
+
+def _load(notebook):
+    path = _FOLDER / f"{notebook}.toml"
+    if not path.exists():
+        known = ", ".join(sorted(p.stem for p in _FOLDER.glob("*.toml")))
+        raise ValueError(f"there are no questions for {notebook!r}; there are for {known}")
+    return tomllib.loads(path.read_text())["question"]

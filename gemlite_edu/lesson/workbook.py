@@ -1,0 +1,89 @@
+"""The learner's own files: what is solved, what comes next, starting over, and solutions."""
+
+import json
+import shutil
+from datetime import datetime
+
+from gemlite_edu.checker import EXERCISES
+from gemlite_edu.progress import GIVEN_UP, SOLVED, record, states, workbook
+
+
+def progress():
+    """Print each exercise with its state, and what to do next."""
+    known = states()
+    with_notebook = [e for e in EXERCISES.values() if _solution_text(e.name)]
+    for exercise in with_notebook:
+        print(f"{exercise.notebook:18} {exercise.name:20} {known.get(exercise.name, 'open')}")
+    unsolved = [e for e in with_notebook if e.name not in known]
+    if unsolved:
+        print(f"Next: {unsolved[0].name}, in work/{unsolved[0].notebook}.ipynb")
+    else:
+        print("Nothing is open.")
+
+
+def reset(notebook):
+    """Start work/`notebook`.ipynb afresh; the old one is kept beside it under a dated name.
+
+    Returns the path of the kept copy, or None if there was nothing to keep.
+    """
+    folder = _workbook()
+    pristine = folder / "exercises" / f"{notebook}.ipynb"
+    if not pristine.exists():
+        names = ", ".join(sorted(p.stem for p in pristine.parent.glob("*.ipynb")))
+        raise ValueError(f"there is no exercise notebook {notebook!r}; there are {names}")
+    mine = folder / "work" / pristine.name
+    mine.parent.mkdir(exist_ok=True)
+    kept = None
+    if mine.exists():
+        kept = mine.with_name(f"{notebook}.{datetime.now():%Y-%m-%d_%H%M%S_%f}.ipynb")
+        mine.rename(kept)
+        print(f"kept your old one as work/{kept.name}")
+    shutil.copy(pristine, mine)
+    print(f"work/{mine.name} is as it was at the start: reload it")
+    return kept
+
+
+def give_up(name):
+    """Open the solution of exercise `name` without having solved it."""
+    _find(name)
+    record(name, GIVEN_UP)
+    print(f'solution("{name}") shows it now')
+
+
+def solution(name):
+    """Show the solution of exercise `name`, once it is solved or given up."""
+    _find(name)
+    if states().get(name) not in (SOLVED, GIVEN_UP):
+        raise ValueError(
+            f'{name} is not solved yet: check("{name}", ...) first, or give_up("{name}")'
+        )
+    print(_solution_text(name))
+
+
+def _find(name):
+    if name not in EXERCISES or not _solution_text(name):
+        known = ", ".join(n for n in EXERCISES if _solution_text(n))
+        raise ValueError(f"there is no solution of {name!r}; there are {known}")
+
+
+def _solution_text(name):
+    """The cell with the solution region that stands at or before the cell that checks `name`."""
+    path = _workbook() / "solutions" / f"{EXERCISES[name].notebook}.ipynb"
+    region = None
+    for cell in json.loads(path.read_text())["cells"]:
+        text = "".join(cell["source"])
+        if "### BEGIN SOLUTION" in text:
+            region = text
+        if cell["cell_type"] == "code" and f'check("{name}"' in text:
+            return region
+    return None
+
+
+def _workbook():
+    folder = workbook()
+    if folder is None:
+        raise ValueError(
+            "this is not inside the workbook, the folder with notebooks/, exercises/ and "
+            "solutions/: change to it first"
+        )
+    return folder

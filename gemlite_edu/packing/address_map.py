@@ -1,0 +1,51 @@
+"""A packing format is an address map: `layout.locate(n, k)` says where code W_q[n, k] lives.
+
+From the map alone follow a slow, obviously right pack and unpack. A fast packer is right when it
+agrees with them. A layout has `nbits`, `word_bits`, `packed_shape(N, K)` and `locate(n, k)`.
+"""
+
+from typing import NamedTuple
+
+import torch
+
+from gemlite_edu.quantize import check_codes
+
+
+class Address(NamedTuple):
+    """Row and column of a word, and how far right to shift it so that the code comes lowest."""
+
+    row: int
+    col: int
+    shift: int
+
+
+def pack_by_map(W_q, layout):
+    """Pack codes (N, K) uint8 into words of `layout.packed_shape(N, K)` int32, one code at a time.
+
+    Bits that no code maps to stay 0.
+    """
+    check_codes(W_q, layout.nbits)
+    N, K = W_q.shape
+    rows, cols = layout.packed_shape(N, K)
+    words = [[0] * cols for _ in range(rows)]
+    for n in range(N):
+        for k in range(K):
+            row, col, shift = layout.locate(n, k)
+            words[row][col] |= int(W_q[n, k]) << shift
+    return torch.tensor([[_as_int32(word) for word in row] for row in words], dtype=torch.int32)
+
+
+def unpack_by_map(W_packed, layout, N, K):
+    """The inverse of `pack_by_map`: words back to codes (N, K) uint8, one code at a time."""
+    words = W_packed.tolist()
+    mask = 2**layout.nbits - 1
+    codes = torch.empty(N, K, dtype=torch.uint8)
+    for n in range(N):
+        for k in range(K):
+            row, col, shift = layout.locate(n, k)
+            codes[n, k] = (words[row][col] >> shift) & mask
+    return codes
+
+
+def _as_int32(word):
+    return word - 2**32 if word >= 2**31 else word

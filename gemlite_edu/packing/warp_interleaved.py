@@ -1,0 +1,104 @@
+"""GemLite's int32 layout for CUDA: the 32 lanes of a warp read 32 neighbouring words.
+
+A row is cut into tiles of 32 * pack_factor codes. Word `lane` of a tile holds the codes
+k = lane, lane + 32, lane + 64, ... of that tile, the first one in the most significant field.
+So one coalesced load of 32 words feeds a warp, and field j of every lane meets 32 neighbours of x.
+Source: seed 000 (GemLite, CUDA version), `pack_warped_int32`.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_edu.packing.address_map import Address
+from gemlite_edu.quantize import check_codes, check_nbits
+
+WARP_SIZE = 32
+
+
+@dataclass(frozen=True)
+class WarpInterleaved:
+    """The address map for `nbits` from 1 to 8.
+
+    Widths that do not divide 32 leave `idle_bits` zero bits at the low end of each word.
+
+    >>> WarpInterleaved(4).locate(n=0, k=33)
+    Address(row=0, col=1, shift=24)
+    >>> WarpInterleaved(3).pack_factor, WarpInterleaved(3).idle_bits
+    (10, 2)
+    """
+
+    nbits: int
+    word_bits: int = 32
+
+    def __post_init__(self):
+        check_nbits(self.nbits)
+
+    @property
+    def pack_factor(self):
+        """Codes per word."""
+        return self.word_bits // self.nbits
+
+    @property
+    def idle_bits(self):
+        """Bits per word that hold no code."""
+        return self.word_bits - self.nbits * self.pack_factor
+
+    @property
+    def tile(self):
+        """Codes per tile: one word for each lane of a warp."""
+        return WARP_SIZE * self.pack_factor
+
+    def padded_K(self, K):
+        """K rounded up to whole tiles; codes from K on are 0."""
+        return -(-K // self.tile) * self.tile
+
+    def packed_shape(self, N, K):
+        """Shape of the words of an (N, K) matrix."""
+        return N, self.padded_K(K) // self.pack_factor
+
+    def locate(self, n, k):
+        """The `Address` of code W_q[n, k]."""
+        field, lane = divmod(k % self.tile, WARP_SIZE)
+        col = k // self.tile * WARP_SIZE + lane
+        return Address(n, col, self.word_bits - self.nbits * (field + 1))
+
+
+def pack_warped_int32(W_q, nbits):
+    """Pack codes (N, K) uint8 into int32 words, `WarpInterleaved(nbits).packed_shape(N, K)`.
+
+    Any N and K; rows are padded with code 0 to whole tiles. Raises TypeError or ValueError for
+    codes of the wrong dtype, rank or range.
+
+    >>> hex(pack_warped_int32(torch.full((1, 256), 5, dtype=torch.uint8), nbits=4)[0, 0])
+    '0x55555555'
+    """
+    layout = WarpInterleaved(nbits)
+    check_codes(W_q, nbits)
+    N, K = W_q.shape
+    padded = torch.nn.functional.pad(W_q, (0, layout.padded_K(K) - K)).to(torch.int32)
+    tiles = padded.reshape(N, -1, layout.pack_factor, WARP_SIZE)
+    words = torch.zeros(N, tiles.shape[1], WARP_SIZE, dtype=torch.int32, device=W_q.device)
+    for field in range(layout.pack_factor):
+        words |= tiles[:, :, field] << (32 - nbits * (field + 1))
+    return words.reshape(layout.packed_shape(N, K))
+
+
+def unpack_warped_int32(W_packed, nbits, K):
+    """The inverse of `pack_warped_int32`: int32 words back to codes (N, K) uint8."""
+    layout = WarpInterleaved(nbits)
+    if not isinstance(W_packed, torch.Tensor) or W_packed.dtype != torch.int32:
+        came = W_packed.dtype if isinstance(W_packed, torch.Tensor) else type(W_packed).__name__
+        raise TypeError(f"W_packed must be a torch.int32 tensor, got {came}")
+    if W_packed.dim() != 2 or tuple(W_packed.shape) != layout.packed_shape(len(W_packed), K):
+        raise ValueError(
+            f"{nbits}-bit codes of K = {K} take (N, {layout.packed_shape(1, K)[1]}) words, "
+            f"got {tuple(W_packed.shape)}"
+        )
+    N = len(W_packed)
+    tiles = W_packed.reshape(N, -1, 1, WARP_SIZE)
+    shifts = torch.tensor(
+        [32 - nbits * (field + 1) for field in range(layout.pack_factor)], device=W_packed.device
+    )
+    codes = (tiles >> shifts.to(torch.int32).view(1, 1, -1, 1)) & (2**nbits - 1)
+    return codes.reshape(N, -1)[:, :K].to(torch.uint8).contiguous()

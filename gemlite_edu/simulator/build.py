@@ -1,0 +1,95 @@
+"""Compile a kernel's text, and the runner, with the host's C++ compiler."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from gemlite_edu.build_cache import cached_build, program_identity
+from gemlite_edu.devices import SIMULATED_CAPABILITY, shared_bytes_per_block
+from gemlite_edu.sources import explain_compiler_error
+
+_HERE = Path(__file__).parent
+_KERNEL_FLAGS = (
+    "-std=c++17 -O2 -fPIC -shared -Wno-unknown-pragmas -Werror=return-type "
+    "-fno-strict-aliasing -ffp-contract=off -include cuda_runtime.h"
+).split()
+_RUNNER_FLAGS = "-std=c++17 -O2 -pthread -rdynamic -U_FORTIFY_SOURCE".split()
+_EXTERN_SHARED = re.compile(
+    r"extern\s+__shared__\s+(?:__align__\s*\([^)]*\)\s*)?([\w:]+(?:\s+[\w:]+)*?)\s+(\w+)\s*\[\s*\]"
+)
+
+
+def find_compiler():
+    """Path of the host's C++ compiler: $CXX, g++ or clang++. RuntimeError if there is none."""
+    for name in (os.environ.get("CXX"), "g++", "clang++"):
+        path = name and shutil.which(name)
+        if path:
+            return path
+    raise RuntimeError(
+        "no C++ compiler found, and the simulator compiles kernels with one: "
+        "install g++ (Debian, Ubuntu: sudo apt install g++), or set CXX"
+    )
+
+
+def build_kernel(text, entry, defines, replace=None):
+    """Path of the shared library of the kernel function `entry` in `text`.
+
+    defines: dict of macro values. replace: the learner's texts in it, to quote in a compile error.
+    Raises KernelTextError where the text does not compile.
+    """
+    text = f"{text}{_define_dynamic_shared(text)}\n#include <bindings.h>\n"
+    flags = [*_KERNEL_FLAGS, f"-I{_HERE / 'shim'}", f"-DKERNEL={entry}"]
+    flags += [f"-D{name}={value}" for name, value in defines.items()]
+    compiler = find_compiler()
+
+    def build(folder):
+        source = folder / "kernel.cpp"
+        source.write_text(text)
+        result = _compile([compiler, *flags, str(source), "-o", str(folder / "kernel.so")])
+        if result.returncode:
+            raise explain_compiler_error(result.stderr, replace)
+
+    key = ("simulated kernel", text, *flags, _shim_text(), program_identity(compiler))
+    return cached_build(key, build) / "kernel.so"
+
+
+def build_runner():
+    """Path of the runner program."""
+    compiler = find_compiler()
+    source = _HERE / "runner.cpp"
+
+    def build(folder):
+        command = [compiler, *_RUNNER_FLAGS, str(source), "-o", str(folder / "runner"), "-ldl"]
+        result = _compile(command)
+        if result.returncode:
+            raise RuntimeError(f"{compiler} could not compile the simulator:\n{result.stderr}")
+
+    key = ("runner", source.read_text(), _shim_text(), *_RUNNER_FLAGS, program_identity(compiler))
+    return cached_build(key, build) / "runner"
+
+
+def _compile(command):
+    # English messages, so that a notebook says the same everywhere.
+    environment = dict(os.environ, LC_ALL="C")
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+
+def _shim_text():
+    return "".join(path.read_text() for path in sorted((_HERE / "shim").glob("*.h")))
+
+
+def _define_dynamic_shared(text):
+    """CUDA sizes `extern __shared__ T name[]` at launch; here it is as large as a block may ask."""
+    arrays = {name: element for element, name in _EXTERN_SHARED.findall(text)}
+    if len(arrays) > 1:
+        raise ValueError(
+            f"{' and '.join(arrays)} are all extern __shared__, and CUDA gives them one address: "
+            "declare one and point into it"
+        )
+    limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
+    return "".join(
+        f"\nalignas(128) thread_local {element} {name}[{limit} / sizeof({element})];"
+        for name, element in arrays.items()
+    )

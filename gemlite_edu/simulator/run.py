@@ -1,0 +1,180 @@
+"""Run a compiled kernel in a process of its own, and say in one sentence what went wrong."""
+
+import mmap
+import os
+import subprocess
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_edu.errors import KernelFault
+from gemlite_edu.simulator.build import build_runner
+
+_PAGE = 4096
+_ALIGNMENT = 256
+_MAX_WORKERS = 16
+_POISON = 0xFF
+_SIGNALS = {
+    4: "undefined behaviour, such as a division by zero",
+    6: "an abort",
+    8: "an integer division by zero",
+}
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor argument; an output is written back into `value`, an input is read-only."""
+
+    name: str
+    value: torch.Tensor
+    is_output: bool = False
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A 32-bit integer argument."""
+
+    value: int
+
+
+def run_kernel(library, arguments, grid, threads, time_limit):
+    """Launch the kernel in `library` (from `build_kernel`) with `arguments` in order.
+
+    grid: (x, y) blocks; threads: per block; time_limit: seconds. Outputs are written in place.
+    Raises KernelFault with a sentence for an access outside a tensor, a write to an input, lanes
+    that wait for ever, or a kernel that does not end.
+    """
+    workers = min(len(os.sched_getaffinity(0)), grid[0] * grid[1], _MAX_WORKERS)
+    fault = _run_once(library, arguments, grid, threads, time_limit, workers)
+    if fault and workers > 1:
+        # One worker meets the faults in the order of the blocks: the message is always the same.
+        fault = _run_once(library, arguments, grid, threads, time_limit, workers=1) or fault
+    if fault:
+        raise KernelFault(fault)
+
+
+def _run_once(library, arguments, grid, threads, time_limit, workers):
+    """One sentence about the first fault, or None."""
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    offsets, total = _layout(tensors)
+    memory = os.memfd_create("gemlite_edu")
+    try:
+        os.ftruncate(memory, total)
+        with mmap.mmap(memory, total) as room:
+            _write(room, tensors, offsets)
+            words = _argument_words(arguments, offsets)
+            command = [build_runner(), library, memory, workers, *grid, threads, *words]
+            status = _spawn([str(word) for word in command], memory, time_limit)
+            if status:
+                return _sentence(status, tensors)
+            _read(room, tensors, offsets)
+    finally:
+        os.close(memory)
+
+
+def _layout(tensors):
+    offsets, total = {}, 0
+    for tensor in tensors:
+        offsets[tensor.name] = total
+        total += _region_bytes(tensor)
+    return offsets, total
+
+
+def _round_up(value, unit):
+    return -(-value // unit) * unit
+
+
+def _region_bytes(tensor):
+    return _round_up(_round_up(tensor.value.nbytes, _ALIGNMENT), _PAGE)
+
+
+def _bytes_in(room, tensor, offset):
+    """The tensor's bytes in the shared memory, as near to its pages' end as 256 bytes allow."""
+    start = offset + _region_bytes(tensor) - _round_up(tensor.value.nbytes, _ALIGNMENT)
+    return torch.frombuffer(room, dtype=torch.uint8, count=tensor.value.nbytes, offset=start)
+
+
+def _flat_bytes(value):
+    return value.reshape(-1).view(torch.uint8)
+
+
+def _write(room, tensors, offsets):
+    torch.frombuffer(room, dtype=torch.uint8).fill_(_POISON)
+    for tensor in tensors:
+        _bytes_in(room, tensor, offsets[tensor.name]).copy_(_flat_bytes(tensor.value))
+
+
+def _read(room, tensors, offsets):
+    for tensor in tensors:
+        if tensor.is_output:
+            _flat_bytes(tensor.value).copy_(_bytes_in(room, tensor, offsets[tensor.name]))
+
+
+def _argument_words(arguments, offsets):
+    for argument in arguments:
+        if isinstance(argument, Integer):
+            yield f"i:{argument.value}"
+        else:
+            access = "w" if argument.is_output else "r"
+            size = argument.value.nbytes
+            yield f"p:{argument.name}:{offsets[argument.name]}:{size}:{access}"
+
+
+def _spawn(command, memory, time_limit):
+    try:
+        result = subprocess.run(
+            command, pass_fds=[memory], capture_output=True, text=True, timeout=time_limit
+        )
+    except subprocess.TimeoutExpired:
+        raise KernelFault(
+            f"the kernel did not end within {time_limit:g} s and was stopped: look for a loop "
+            "whose condition never becomes false, or pass a larger time_limit"
+        ) from None
+    if result.stdout:
+        print(result.stdout, end="")
+    if result.returncode and not result.stderr:
+        return f"ended {result.returncode}"
+    return result.stderr.partition("\n")[0]
+
+
+def _sentence(status, tensors):
+    word, *fields = status.split(" ")
+    if word in ("outside", "readonly"):
+        return _memory_sentence(word, fields, tensors)
+    if word == "signal":
+        number, address, block_x, block_y, thread = fields
+        wild = "reached a null pointer" if address == "(nil)" else "reached memory of no tensor"
+        return f"{_where(block_x, block_y, thread)}: {_SIGNALS.get(int(number), wild)}"
+    if word == "stuck":
+        kind, missing, block_x, block_y, thread = fields
+        meeting = "__syncthreads" if kind == "barrier" else "a warp operation (shuffle or vote)"
+        return (
+            f"{_where(block_x, block_y, thread)} waits for ever at {meeting}: "
+            f"thread {missing} never comes there"
+        )
+    if word == "notinmask":
+        mask, lane, block_x, block_y, thread = fields
+        return (
+            f"{_where(block_x, block_y, thread)} is lane {lane} of its warp and takes part in a "
+            f"warp operation whose mask 0x{mask} does not name it"
+        )
+    return f"the simulator failed: {status}"
+
+
+def _memory_sentence(word, fields, tensors):
+    name, offset, block_x, block_y, thread = fields
+    tensor = next(t for t in tensors if t.name == name)
+    element = int(offset) // tensor.value.element_size()
+    count = tensor.value.numel()
+    if int(thread) < 0:
+        return f"the kernel wrote {name}[{element}], outside {name}, which has {count} elements"
+    if word == "readonly":
+        return f"{_where(block_x, block_y, thread)} wrote {name}[{element}], but {name} is an input"
+    return (
+        f"{_where(block_x, block_y, thread)} reached {name}[{element}], "
+        f"outside {name}, which has {count} elements"
+    )
+
+
+def _where(block_x, block_y, thread):
+    return f"block ({block_x}, {block_y}), thread {thread}"

@@ -1,0 +1,20 @@
+// Appended to a kernel's text: one entry that takes the arguments as CUDA's launch does.
+#pragma once
+#include <stddef.h>
+
+#include <utility>
+
+template <typename... Parameters, size_t... I>
+void sim_call(void (*kernel)(Parameters...), void** arguments, std::index_sequence<I...>) {
+  kernel(*static_cast<Parameters*>(arguments[I])...);
+}
+template <typename... Parameters>
+void sim_call(void (*kernel)(Parameters...), void** arguments) {
+  sim_call(kernel, arguments, std::index_sequence_for<Parameters...>());
+}
+
+extern "C" void sim_run_lane(void** arguments) { sim_call(&KERNEL, arguments); }
+
+// Touching one thread_local makes this OS thread's copy of all of them, the shared memory, exist.
+thread_local unsigned char sim_touched;
+extern "C" void* sim_touch_shared() { return &sim_touched; }

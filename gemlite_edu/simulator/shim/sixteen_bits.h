@@ -1,0 +1,70 @@
+// half and __nv_bfloat16: 16 bits of storage, float arithmetic, rounded to nearest even.
+// Rounding a float result once more is exact for + - * /: a float has more than twice their digits.
+#pragma once
+#include <stdint.h>
+#include <string.h>
+
+inline uint32_t sim_float_bits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, 4);
+  return bits;
+}
+inline float sim_bits_float(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, 4);
+  return value;
+}
+
+struct SimHalfFormat {
+  static uint16_t encode(float value) {
+    const uint32_t bits = sim_float_bits(value), sign = (bits >> 16) & 0x8000u;
+    uint32_t magnitude = bits & 0x7FFFFFFFu;
+    if (magnitude > 0x7F800000u) return 0x7FFFu;   // CUDA's one NaN
+    if (magnitude >= 0x47800000u) return sign | 0x7C00u;          // 65536 and beyond: infinity
+    if (magnitude < 0x38800000u) {                                // subnormal half
+      // Adding 0.5f makes the hardware round at 2^-24, the smallest half.
+      const float shifted = sim_bits_float(magnitude) + 0.5f;
+      return sign | (sim_float_bits(shifted) - 0x3F000000u);
+    }
+    magnitude += 0xFFFu + ((magnitude >> 13) & 1u);               // nearest, ties to even
+    return sign | ((magnitude - 0x38000000u) >> 13);              // 65520 carries into infinity
+  }
+  static float decode(uint16_t bits) {
+    const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
+    const uint32_t magnitude = static_cast<uint32_t>(bits & 0x7FFFu) << 13;
+    if (magnitude >= 0x0F800000u) return sim_bits_float(sign | magnitude | 0x7F800000u);
+    // The exponent's bias differs by 112; the product also normalizes subnormals.
+    return sim_bits_float(sign | sim_float_bits(sim_bits_float(magnitude) * 0x1p112f));
+  }
+};
+
+struct SimBfloat16Format {
+  static uint16_t encode(float value) {
+    const uint32_t bits = sim_float_bits(value);
+    if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return 0x7FFFu;       // CUDA's one NaN
+    return (bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16;
+  }
+  static float decode(uint16_t bits) { return sim_bits_float(static_cast<uint32_t>(bits) << 16); }
+};
+
+template <typename Format>
+struct SimSixteenBits {
+  uint16_t bits;
+  SimSixteenBits() = default;
+  SimSixteenBits(float value) : bits(Format::encode(value)) {}
+  SimSixteenBits(double value) : SimSixteenBits(static_cast<float>(value)) {}
+  SimSixteenBits(int value) : SimSixteenBits(static_cast<float>(value)) {}
+  SimSixteenBits(unsigned value) : SimSixteenBits(static_cast<float>(value)) {}
+  operator float() const { return Format::decode(bits); }
+
+  // Friends, so that half + float stays ambiguous, as it is under nvcc.
+  friend SimSixteenBits operator+(SimSixteenBits a, SimSixteenBits b) { return float(a) + float(b); }
+  friend SimSixteenBits operator-(SimSixteenBits a, SimSixteenBits b) { return float(a) - float(b); }
+  friend SimSixteenBits operator*(SimSixteenBits a, SimSixteenBits b) { return float(a) * float(b); }
+  friend SimSixteenBits operator/(SimSixteenBits a, SimSixteenBits b) { return float(a) / float(b); }
+  friend SimSixteenBits operator-(SimSixteenBits a) { return -float(a); }
+  SimSixteenBits& operator+=(SimSixteenBits b) { return *this = *this + b; }
+  SimSixteenBits& operator-=(SimSixteenBits b) { return *this = *this - b; }
+  SimSixteenBits& operator*=(SimSixteenBits b) { return *this = *this * b; }
+  SimSixteenBits& operator/=(SimSixteenBits b) { return *this = *this / b; }
+};

@@ -1,0 +1,119 @@
+"""The text of the kernels: read it, replace the holes in it, and say where a compiler stumbled.
+
+A hole is a function between `// BEGIN HOLE name` and `// END HOLE`. `#line` directives keep the
+compiler's messages in the reader's own line numbers, also inside a replaced hole.
+"""
+
+import re
+from pathlib import Path
+
+from gemlite_edu.errors import KernelTextError
+
+FOLDER = Path(__file__).parent / "cuda_kernels"
+
+_HOLE = re.compile(r"^// BEGIN HOLE (\w+)\n(.*?)^// END HOLE$", re.DOTALL | re.MULTILINE)
+_LOCAL_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$')
+# g++: "file:3:12: error: text"; nvcc: "file(3): error: text"
+_COMPILER_ERROR = re.compile(
+    r"^(.+?)[:(](\d+)[:)](?:\d+:)? (?:fatal )?error\b:? *(.*?)(?: \[-W.*\])?$", re.MULTILINE
+)
+
+
+def read(file_name):
+    """The text of one file of `cuda_kernels/`."""
+    return (FOLDER / file_name).read_text()
+
+
+def hole(name, kernel):
+    """The text that stands in the hole `name` of `kernel` as shipped.
+
+    >>> print(hole("warp_reduce_sum", "gemv_a16wn_fp32").splitlines()[1])
+    __device__ float warp_reduce_sum(float value) {
+    """
+    holes = _holes(f"{kernel}.cu")
+    if name not in holes:
+        raise ValueError(f"{kernel} has no hole {name!r}; its holes are {', '.join(holes)}")
+    return holes[name]
+
+
+def expand(kernel, replace=None):
+    """One text of `kernel` with its local includes, holes replaced by `replace[name]`.
+
+    Raises ValueError for a hole that is not there or a text that cannot stand in it.
+    """
+    replace = {name: _checked(name, text) for name, text in (replace or {}).items()}
+    known = _holes(f"{kernel}.cu")
+    for name in replace:
+        if name not in known:
+            raise ValueError(f"{kernel} has no hole {name!r}; its holes are {', '.join(known)}")
+    return "".join(_expand_file(f"{kernel}.cu", replace, seen=set()))
+
+
+def explain_compiler_error(output, replace=None):
+    """A `KernelTextError` with a compiler's first error, in the learner's own lines."""
+    found = _COMPILER_ERROR.findall(output)
+    if not found:
+        return KernelTextError(f"the compiler failed:\n{output.strip()}")
+    texts = {name: _without_first_newline(text) for name, text in (replace or {}).items()}
+    file_name, line, message = next((f for f in found if f[0] in texts), found[0])
+    lines = texts.get(file_name, "").splitlines()
+    quoted = f"\n    {lines[int(line) - 1].strip()}" if 0 < int(line) <= len(lines) else ""
+    return KernelTextError(f"{Path(file_name).name}, line {line}: {message}{quoted}")
+
+
+def _holes(file_name):
+    text = "".join(_expand_file(file_name, {}, seen=set()))
+    text = re.sub(r"^#line .*\n", "", text, flags=re.MULTILINE)
+    return {name: body for name, body in _HOLE.findall(text)}
+
+
+def _expand_file(file_name, replace, seen):
+    seen.add(file_name)
+    yield f'#line 1 "{file_name}"\n'
+    text = read(file_name)
+    text = _HOLE.sub(lambda match: _fill(match, text, file_name, replace), text)
+    line_number = 0
+    for line in text.split("\n"):
+        line_number = _next_line_number(line, line_number)
+        include = _LOCAL_INCLUDE.match(line)
+        if include:
+            if include[1] not in seen:
+                yield from _expand_file(include[1], replace, seen)
+                yield f'#line {line_number + 1} "{file_name}"'
+        elif line != "#pragma once":
+            yield line
+        yield "\n"
+
+
+def _next_line_number(line, line_number):
+    jump = re.match(r'#line (\d+) "', line)
+    return int(jump[1]) - 1 if jump else line_number + 1
+
+
+def _fill(match, text, file_name, replace):
+    name = match[1]
+    if name not in replace:
+        return match[0]
+    resume = text[: match.end()].count("\n") + 1
+    return (
+        f'// BEGIN HOLE {name}\n#line 1 "{name}"\n{_without_first_newline(replace[name])}\n'
+        f'#line {resume} "{file_name}"\n// END HOLE'
+    )
+
+
+def _without_first_newline(text):
+    return text[1:] if text.startswith("\n") else text
+
+
+def _checked(name, text):
+    if not isinstance(text, str):
+        raise TypeError(f"the text for {name} must be a str, got {type(text).__name__}")
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    if not re.search(rf"\b{name}\s*\(", code):
+        raise KernelTextError(f"the text for {name} must define the function {name}(...)")
+    opened, closed = code.count("{"), code.count("}")
+    if opened != closed:
+        raise KernelTextError(f"the text for {name} opens {opened} braces and closes {closed}")
+    if re.search(r"^\s*#\s*include", code, re.MULTILINE):
+        raise KernelTextError(f"the text for {name} must not include files: leave the #include out")
+    return text

@@ -1,0 +1,70 @@
+"""Execute notebooks and write them back in canonical form.
+
+    python tools/refresh_notebooks.py [notebooks/05_fused_dequant.ipynb ...]
+
+Without names: every notebook of notebooks/ and solutions/.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parent.parent
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def canonical(notebook):
+    """`notebook` without anything that depends on who saved it: ids, metadata, timings."""
+    notebook = nbformat.from_dict(notebook)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    notebook.metadata = nbformat.from_dict(_METADATA)
+    count = 0
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number:02d}"
+        cell.metadata = {k: v for k, v in cell.metadata.items() if k == "tags"}
+        if cell.cell_type == "code" and cell.execution_count is not None:
+            count += 1
+            cell.execution_count = count
+            for output in cell.outputs:
+                if "execution_count" in output:
+                    output.execution_count = count
+    return notebook
+
+
+def text_of(notebook):
+    """The text of the file that holds `notebook`."""
+    return nbformat.writes(canonical(notebook)) + "\n"
+
+
+def refresh(path):
+    """Execute the notebook at `path` in its folder; it must run to its end without an error."""
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": path.parent}}
+    ).execute()
+    path.write_text(text_of(notebook))
+
+
+def lessons():
+    """Paths of the notebooks whose outputs are committed."""
+    return sorted([*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("solutions/*.ipynb")])
+
+
+def main(names):
+    paths = [Path(name) for name in names]
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["GEMLITE_EDU_PROGRESS"] = f"{folder}/progress.json"
+        for path in paths or lessons():
+            refresh(path)
+            print(path)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
