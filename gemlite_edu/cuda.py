@@ -5,6 +5,7 @@ No torch header is compiled: the entry is `extern "C"` (cuda_kernels/bindings.cu
 
 import contextlib
 import ctypes
+import hashlib
 import io
 import os
 import shutil
@@ -39,7 +40,7 @@ def build_kernel(text, entry, defines, capability, replace=None):
     text = f"{text}\n{sources.read('bindings.cu')}"
     key = ("cuda kernel", text, *flags, torch.__version__, program_identity(find_nvcc()))
     folder = cached_build(key, lambda folder: _build(folder, text, flags, replace))
-    return _load(str(folder / "kernel.so"))
+    return _load(str(next(folder.glob("*.so"))))
 
 
 def launch(library, arguments, grid, threads, shared_bytes, device):
@@ -75,7 +76,7 @@ def _build(folder, text, flags, replace):
     try:
         with _ninja_on_path(), contextlib.redirect_stdout(output):
             load_inline(
-                name="kernel",
+                name=f"kernel_{hashlib.sha256(text.encode()).hexdigest()[:16]}",
                 cpp_sources="",
                 cuda_sources=text,
                 extra_cuda_cflags=flags,

@@ -12,6 +12,7 @@ from gemlite_edu.quantize import check_nbits
 _WARP_SIZE = 32
 _X_TYPES = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16"}
 _TIME_LIMIT = 60.0
+_ENTRY = "gemv"  # the __global__ function of every text
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Kernel:
         self.replace, self.device, self.time_limit = replace, device, time_limit
         self.source = sources.expand(name, replace)
         self._launch = KERNELS[name]
+        self._libraries = {}
         self._defines = {"X_T": _X_TYPES[x_dtype]}
         if nbits is not None:
             self._defines["W_NBITS"] = nbits
@@ -112,14 +114,22 @@ class Kernel:
 
     def compile_for_simulator(self):
         """Path of this kernel's library for the simulator, compiled if it is not in the cache."""
-        return simulator.build_kernel(self.source, "gemv", self._defines, self.replace)
+        if "cpu" not in self._libraries:
+            self._libraries["cpu"] = simulator.build_kernel(
+                self.source, _ENTRY, self._defines, self.replace
+            )
+        return self._libraries["cpu"]
 
     def compile_for_gpu(self, device):
         """This kernel's loaded library for `device`, compiled if it is not in the cache."""
         from gemlite_edu import cuda
 
-        capability = torch.cuda.get_device_capability(device)
-        return cuda.build_kernel(self.source, "gemv", self._defines, capability, self.replace)
+        if device not in self._libraries:
+            capability = torch.cuda.get_device_capability(device)
+            self._libraries[device] = cuda.build_kernel(
+                self.source, _ENTRY, self._defines, capability, self.replace
+            )
+        return self._libraries[device]
 
     def _run_in_simulator(self, tensors, out, sizes, grid):
         self._shared_bytes(sizes[1], SIMULATED_CAPABILITY)

@@ -15,7 +15,7 @@ _HOLE = re.compile(r"^// BEGIN HOLE (\w+)\n(.*?)^// END HOLE$", re.DOTALL | re.M
 _LOCAL_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$')
 # g++: "file:3:12: error: text"; nvcc: "file(3): error: text"
 _COMPILER_ERROR = re.compile(
-    r"^(.+?)[:(](\d+)[:)](?:\d+:)? (?:fatal )?error\b:? *(.*?)(?: \[-W.*\])?$", re.MULTILINE
+    r"^(.+?)[:(](\d+)[:)](?:\d*:)? (?:fatal )?error\b:? *(.*?)(?: \[-W.*\])?$", re.MULTILINE
 )
 
 

@@ -1,0 +1,24 @@
+# make lab       install, and open JupyterLab at the first notebook (PORT=8889 for another port)
+# make test      install, and run everything that runs without a GPU
+# make test-gpu  run the GPU checks with PYTHON's own torch, installing nothing
+
+export PYTHON PORT
+BIN := .venv/bin
+
+lab:
+	@$(or $(PYTHON),python3) tools/environment.py lab
+	@$(BIN)/python tools/open_lab.py
+
+test:
+	@$(or $(PYTHON),python3) tools/environment.py test
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@GEMLITE_EDU_PROGRESS=$$(mktemp -d)/progress.json $(BIN)/python -m pytest --nbval --doctest-modules gemlite_edu tests notebooks solutions
+
+test-gpu:
+	@$(or $(PYTHON),python3) tests/gpu/run.py
+
+speed:
+	@$(or $(PYTHON),$(BIN)/python) tools/loop_speed.py
+
+.PHONY: lab test test-gpu speed

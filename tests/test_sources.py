@@ -1,0 +1,95 @@
+import re
+
+import pytest
+
+from gemlite_edu import sources
+from gemlite_edu.errors import KernelTextError
+from gemlite_edu.kernels import KERNELS, load
+
+GOOD = "__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) { return zero; }"
+
+
+def lines_by_directive(text):
+    """{(file, line number): line} as a compiler counts after #line directives."""
+    found, file, number = {}, None, 0
+    for line in text.split("\n"):
+        jump = re.match(r'#line (\d+) "(.*)"', line)
+        if jump:
+            number, file = int(jump[1]), jump[2]
+        else:
+            found[file, number] = line
+            number += 1
+    return found
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_line_keeps_its_number_in_its_own_file(kernel):
+    for (file, number), line in lines_by_directive(sources.expand(kernel)).items():
+        original = sources.read(file).split("\n")
+        if line and number <= len(original):
+            assert line == original[number - 1], (file, number)
+
+
+def test_lines_after_a_longer_replacement_keep_their_numbers():
+    text = sources.expand("gemv_a16wn_fp32", {"dequant_dot": GOOD + "\n" * 50})
+    lines = lines_by_directive(text)
+    original = sources.read("gemv_a16wn_fp32.cu").split("\n")
+    number = original.index('#include "gemv.cuh"')
+    assert lines["gemv_a16wn_fp32.cu", number] == "" == original[number - 1]
+    assert lines["dequant_dot", 1] == GOOD
+    gemv = sources.read("gemv.cuh").split("\n")
+    barrier = next(i for i, line in enumerate(gemv) if "stage_to_shared(x" in line)
+    assert lines["gemv.cuh", barrier + 1] == gemv[barrier]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_each_file_is_included_once(kernel):
+    text = sources.expand(kernel)
+    assert text.count("constexpr int WARP_SIZE = 32;") == 1
+    assert '#include "' not in text
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_putting_a_hole_back_changes_nothing(kernel):
+    text = sources.expand(kernel)
+    for name in re.findall(r"// BEGIN HOLE (\w+)", text):
+        again = sources.expand(kernel, {name: sources.hole(name, kernel)})
+        assert re.sub(r"#line.*\n", "", again) == re.sub(r"#line.*\n", "", text).replace(
+            sources.hole(name, kernel), sources.hole(name, kernel) + "\n"
+        )
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("__device__ float other() { return 1; }", r"must define the function dequant_dot\(...\)"),
+        ("// dequant_dot(", r"must define the function"),
+        (GOOD + "}", "opens 1 braces and closes 2"),
+        ("#include <cuda.h>\n" + GOOD, "must not include files"),
+        (GOOD.replace("zero;", "zero"), r"dequant_dot, line 1: expected ';'"),
+        ("\n" + GOOD.replace("return zero", "\n return zeros"), r"line 2: 'zeros' was not"),
+        (
+            GOOD.replace("float zero", "int zero, int more"),
+            r"gemv.cuh, line \d+: too few arguments",
+        ),
+    ],
+)
+def test_a_text_that_cannot_stand_in_the_hole_is_explained(text, sentence):
+    with pytest.raises(KernelTextError, match=sentence):
+        load("gemv_a16wn_fp32", nbits=4, replace={"dequant_dot": text}, device="cpu")
+
+
+def test_the_first_error_of_nvcc_is_found_as_well():
+    output = 'ninja: x\ndequant_dot(3): error: identifier "summ" is undefined\n  return summ;\n'
+    error = sources.explain_compiler_error(output, {"dequant_dot": "\na\nb\n  return summ;"})
+    assert str(error) == ('dequant_dot, line 3: identifier "summ" is undefined\n    return summ;')
+
+
+def test_a_failure_that_is_no_message_is_shown_whole():
+    assert "killed by signal 9" in str(sources.explain_compiler_error("g++: killed by signal 9"))
+
+
+@pytest.mark.parametrize("replace", [{"dequant": GOOD}, {"dequant_dot": 3}])
+def test_wrong_holes_and_types_are_named(replace):
+    with pytest.raises((ValueError, TypeError), match="dequant"):
+        sources.expand("gemv_a16wn_fp32", replace)

@@ -1,0 +1,114 @@
+"""Set up .venv for `make lab` and `make test`; does nothing where it is up to date.
+
+    python3 tools/environment.py EXTRA
+
+Runs on whatever python3 there is, also one that is too old, so that it can say so.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+VENV = os.path.join(ROOT, ".venv")
+OLDEST, NEWEST = (3, 11), (3, 14)
+
+
+def main(extra):
+    check_compiler()
+    python = find_python()
+    stamp, wanted = os.path.join(VENV, "installed-" + extra), fingerprint(python)
+    if read(stamp) == wanted:
+        return
+    print("Installing into .venv (once; it takes some minutes and about 2 GB)", flush=True)
+    if read(os.path.join(VENV, "made-with")) != python:
+        shutil.rmtree(VENV, ignore_errors=True)
+        run([python, "-m", "venv", VENV], "could not create .venv")
+        write(os.path.join(VENV, "made-with"), python)
+    pip = [os.path.join(VENV, "bin", "python"), "-m", "pip", "--disable-pip-version-check"]
+    run(
+        pip + ["install", "-q", "-c", "constraints.txt", "-e", ".[" + extra + "]"],
+        "pip could not install the packages above: is the network up?",
+    )
+    silence_news()
+    write(stamp, wanted)
+
+
+def check_compiler():
+    if not any(shutil.which(c) for c in (os.environ.get("CXX"), "g++", "clang++") if c):
+        stop("No C++ compiler found; the simulator needs one: sudo apt install g++")
+
+
+def find_python():
+    """The first of $PYTHON, this python and pythonX.Y on PATH that will do."""
+    candidates = [os.environ.get("PYTHON") or sys.executable]
+    candidates += ["python3.%d" % minor for minor in range(NEWEST[1], OLDEST[1] - 1, -1)]
+    problem = None
+    for candidate in candidates:
+        path = shutil.which(candidate)
+        problem = problem or problem_of(path, candidate)
+        if path and problem_of(path, candidate) is None:
+            return path
+    stop(problem)
+
+
+def problem_of(path, name):
+    """One sentence on why this python will not do, or None."""
+    if path is None:
+        return "There is no %s: sudo apt install python3 python3-venv" % name
+    code = "import sys; print(sys.version_info[0] * 100 + sys.version_info[1])"
+    number = int(subprocess.check_output([path, "-c", code]))
+    version = (number // 100, number % 100)
+    if not OLDEST <= version <= NEWEST:
+        return (
+            "%s is Python %d.%d, and gemlite_edu needs 3.11 to 3.14: "
+            "install one and run make PYTHON=python3.12" % ((path,) + version)
+        )
+    if subprocess.call([path, "-c", "import venv, ensurepip"], stderr=subprocess.DEVNULL):
+        return "%s has no venv: sudo apt install python%d.%d-venv" % ((path,) + version)
+    return None
+
+
+def fingerprint(python):
+    digest = hashlib.sha256(python.encode())
+    for name in ("pyproject.toml", "constraints.txt"):
+        with open(os.path.join(ROOT, name), "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()
+
+
+def silence_news():
+    """JupyterLab asks at its first start whether to show news: answer no."""
+    folder = os.path.join(VENV, "share", "jupyter", "lab", "settings")
+    os.makedirs(folder, exist_ok=True)
+    plugin = '"@jupyterlab/apputils-extension:notification"'
+    setting = '{%s: {"fetchNews": "false", "checkForUpdates": false}}\n' % plugin
+    write(os.path.join(folder, "overrides.json"), setting)
+
+
+def run(command, failure):
+    if subprocess.call(command, cwd=ROOT):
+        stop(failure)
+
+
+def read(path):
+    if not os.path.exists(path):
+        return None
+    with open(path) as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def stop(sentence):
+    sys.stderr.write(sentence + "\n")
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

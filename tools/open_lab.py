@@ -1,0 +1,57 @@
+"""Give the learner their exercises and start JupyterLab on the first notebook; used by `make lab`."""
+
+import os
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FIRST = "notebooks/00_start_here.ipynb"
+
+
+def copy_new_exercises(root=ROOT):
+    """Copy each exercise that work/ lacks; what is there belongs to the learner and stays."""
+    work = root / "work"
+    work.mkdir(exist_ok=True)
+    for exercise in sorted((root / "exercises").glob("*.ipynb")):
+        if not (work / exercise.name).exists():
+            shutil.copy(exercise, work / exercise.name)
+
+
+def lab_command(port):
+    """The command that starts JupyterLab; with a `port` it takes that one or none."""
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
+    command += [f"--LabApp.default_url=/lab/tree/{FIRST}"]
+    if port:
+        command += [f"--port={port}", "--ServerApp.port_retries=0"]
+    if os.geteuid() == 0:
+        command += ["--allow-root"]
+    return command
+
+
+def problem_with(port):
+    """One sentence on why JupyterLab cannot have `port`, or None."""
+    if not port.isdigit() or not 1 <= int(port) <= 65535:
+        return f"PORT={port} is not a port number: make lab PORT=8889"
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", int(port)))
+        except OSError as error:
+            return f"port {port} cannot be used ({error.strerror}): make lab PORT={int(port) % 65535 + 1}"
+    return None
+
+
+def main():
+    port = os.environ.get("PORT", "")
+    problem = problem_with(port) if port else None
+    if problem:
+        sys.exit(problem)
+    copy_new_exercises()
+    command = lab_command(port)
+    os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    main()
