@@ -1,6 +1,6 @@
 # make lab       install, and open JupyterLab at the first notebook (PORT=8889 for another port)
 # make test      install, and run everything that runs without a GPU
-# make test-gpu  run the GPU checks with PYTHON's own torch, installing nothing
+# make test-gpu  run the GPU checks with PYTHON's own torch, installing nothing (PARTS="kernels speed" for some)
 
 export PYTHON PORT
 BIN := .venv/bin
@@ -13,10 +13,11 @@ test:
 	@$(or $(PYTHON),python3) tools/environment.py test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@GEMLITE_EDU_PROGRESS=$$(mktemp -d)/progress.json $(BIN)/python -m pytest --nbval --doctest-modules gemlite_edu tests notebooks solutions
+	@GEMLITE_EDU_PROGRESS=$$(mktemp -d)/progress.json $(BIN)/python -m pytest \
+	  -n auto --maxprocesses 4 --dist loadfile --nbval --doctest-modules gemlite_edu tests notebooks solutions
 
 test-gpu:
-	@$(or $(PYTHON),python3) tests/gpu/run.py
+	@$(or $(PYTHON),python3) tests/gpu/run.py $(PARTS)
 
 speed:
 	@$(or $(PYTHON),$(BIN)/python) tools/loop_speed.py

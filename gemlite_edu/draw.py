@@ -56,28 +56,26 @@ def sectors(addresses, bytes_each):
 
     addresses: byte address of each active lane. Model: distinct 32-byte blocks among all bytes.
     """
-    touched = [
-        sorted({byte // _SECTOR_BYTES for byte in range(a, a + bytes_each)}) for a in addresses
-    ]
-    numbers = sorted({sector for each in touched for sector in each})
-    useful = len({byte for a in addresses for byte in range(a, a + bytes_each)})
+    asked = {byte for a in addresses for byte in range(a, a + bytes_each)}
+    numbers = sorted({byte // _SECTOR_BYTES for byte in asked})
     print(
-        f"{len(addresses)} lanes ask for {useful} bytes: {len(numbers)} sectors, "
+        f"{len(addresses)} lanes ask for {len(asked)} bytes: {len(numbers)} sectors, "
         f"{len(numbers) * _SECTOR_BYTES} bytes moved"
     )
 
+    start, end = numbers[0] * _SECTOR_BYTES, (numbers[-1] + 1) * _SECTOR_BYTES
+    scale = (len(addresses) - 1) / (end - start)
     figure, axes = _canvas(10, 2.4)
-    for lane, each in enumerate(touched):
-        for sector in each:
-            position = numbers.index(sector)
-            axes.plot([lane, position * 31 / max(1, len(numbers) - 1)], [1, 0], color="#0072B2")
-    for position in range(len(numbers)):
-        x = position * 31 / max(1, len(numbers) - 1)
-        axes.plot(x, 0, marker="s", markersize=11, color="#E69F00")
-    axes.plot(range(len(touched)), [1] * len(touched), "o", color="#0072B2")
-    axes.set(ylim=(-0.25, 1.25), xlabel="lane", title=f"{len(numbers)} sectors of 32 bytes")
-    axes.set_yticks([0, 1], ["sectors", "lanes"])
-    _show(figure, f"Lines from {len(touched)} lanes to the {len(numbers)} sectors they read")
+    for sector in numbers:
+        left, width = (sector * _SECTOR_BYTES - start) * scale, _SECTOR_BYTES * scale
+        axes.add_patch(_rectangle(left, -0.15, width, 0.15, "#E69F00"))
+    for lane, address in enumerate(addresses):
+        middle = (address + bytes_each / 2 - start) * scale
+        axes.plot([lane, middle], [1, 0], color="#0072B2", linewidth=0.8)
+    axes.plot(range(len(addresses)), [1] * len(addresses), "o", color="#0072B2")
+    axes.set(ylim=(-0.3, 1.25), xlabel="lane", title=f"{len(numbers)} sectors of 32 bytes")
+    axes.set_yticks([-0.08, 1], [f"bytes {start} to {end}", "lanes"])
+    _show(figure, f"Lines from {len(addresses)} lanes to the {len(numbers)} sectors they read")
     return len(numbers)
 
 
@@ -92,11 +90,12 @@ def banks(addresses, bytes_each):
     words = {address // _BANK_BYTES for address in addresses}
     counts = [sum(word % _BANKS == bank for word in words) for bank in range(_BANKS)]
     print(f"distinct words per bank: {counts}")
-    print(f"{max(counts)} wavefronts")
+    wavefronts = f"{max(counts)} wavefront" + "s" * (max(counts) != 1)
+    print(wavefronts)
 
     figure, axes = _canvas(10, 1.8)
     axes.bar(range(_BANKS), counts, color="#0072B2")
-    axes.set(xlabel="bank", ylabel="words", title=f"{max(counts)} wavefronts")
+    axes.set(xlabel="bank", ylabel="words", title=wavefronts)
     axes.set_ylim(0, max(2, max(counts)) * 1.1)
     _show(figure, f"Distinct words in each of 32 banks; the fullest has {max(counts)}")
     return max(counts)
@@ -137,11 +136,16 @@ def _canvas(width, height):
     return figure, figure.add_subplot()
 
 
-def _box(axes, x, y, width, color, label):
+def _rectangle(x, y, width, height, color):
     from matplotlib.patches import Rectangle
 
-    edge = "white" if width > 1 else color
-    axes.add_patch(Rectangle((x, y), width, 1, facecolor=color, edgecolor=edge))
+    return Rectangle(
+        (x, y), width, height, facecolor=color, edgecolor="white" if width > 1 else color
+    )
+
+
+def _box(axes, x, y, width, color, label):
+    axes.add_patch(_rectangle(x, y, width, 1, color))
     if label:
         axes.text(x + width / 2, y + 0.5, label, ha="center", va="center", fontsize=8)
 

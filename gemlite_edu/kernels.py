@@ -53,13 +53,19 @@ def load(
         raise ValueError(f"there is no kernel {name!r}; there are {', '.join(KERNELS)}")
     if x_dtype not in _X_TYPES:
         raise ValueError(f"x_dtype must be torch.float16 or torch.bfloat16, got {x_dtype}")
+    if KERNELS[name].is_packed and nbits is None:
+        raise TypeError(f"{name} needs nbits, the width of its codes, from 1 to 8")
     if KERNELS[name].is_packed:
         check_nbits(nbits)
     elif nbits is not None:
         raise ValueError(f"{name} takes unquantized weights: leave nbits out")
     if device not in ("auto", "cpu", "cuda"):
         raise ValueError(f"device must be 'auto', 'cpu' or 'cuda', got {device!r}")
-    kernel = Kernel(name, nbits, x_dtype, dict(replace or {}), device, time_limit)
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("torch sees no CUDA GPU here: load with device='cpu' for the simulator")
+    if not isinstance(time_limit, (int, float)) or not time_limit > 0:
+        raise ValueError(f"time_limit must be a positive number of seconds, got {time_limit!r}")
+    kernel = Kernel(name, nbits, x_dtype, replace, device, time_limit)
     if device == "cpu":
         kernel.compile_for_simulator()
     elif device == "cuda":
@@ -72,8 +78,8 @@ class Kernel:
 
     def __init__(self, name, nbits, x_dtype, replace, device, time_limit):
         self.name, self.nbits, self.x_dtype = name, nbits, x_dtype
-        self.replace, self.device, self.time_limit = replace, device, time_limit
         self.source = sources.expand(name, replace)
+        self.replace, self.device, self.time_limit = dict(replace or {}), device, time_limit
         self._launch = KERNELS[name]
         self._libraries = {}
         self._defines = {"X_T": _X_TYPES[x_dtype]}
@@ -97,20 +103,30 @@ class Kernel:
         M, K = x.shape
         if out is None:
             out = torch.empty(M, N, dtype=self.x_dtype, device=x.device)
-        self._check_out(out, (M, N), x)
+        self._check_out(out, (M, N), x, W)
         if M == 0:
             return out
         tensors = {"x": x.contiguous(), "W": W.contiguous()}
         if self._launch.is_packed:
-            tensors["scales"] = _per_channel("scales", scales, N, x.device)
-            tensors["zeros"] = _per_channel("zeros", zeros, N, x.device)
+            for name, value in (("scales", scales), ("zeros", zeros)):
+                if value is None:
+                    raise TypeError(f"{self.name} needs {name}: a number, or float32 ({N}, 1)")
+                tensors[name] = _per_channel(name, value, N, x.device)
         elif scales is not None or zeros is not None:
             raise ValueError(f"{self.name} takes unquantized weights: leave scales and zeros out")
-        outputs_per_block = self._launch.threads // self._launch.threads_per_output
-        grid = (-(-N // outputs_per_block), M)
         run = self._run_on_gpu if x.is_cuda else self._run_in_simulator
-        run(tensors, out, (N, K), grid)
+        run(tensors, out, (N, K), self.grid(M, N))
         return out
+
+    @property
+    def threads_per_block(self):
+        """Threads in each block of a launch."""
+        return self._launch.threads
+
+    def grid(self, M, N):
+        """Blocks (x, y) of a launch for y of shape (M, N)."""
+        outputs_per_block = self._launch.threads // self._launch.threads_per_output
+        return -(-N // outputs_per_block), M
 
     def compile_for_simulator(self):
         """Path of this kernel's library for the simulator, compiled if it is not in the cache."""
@@ -174,8 +190,6 @@ class Kernel:
                 f"this kernel was loaded for {self.device!r} and x is on {x.device}: "
                 f"move the tensors, or load(..., device='auto')"
             )
-        if torch.is_grad_enabled() and x.requires_grad:
-            raise ValueError("this kernel has no backward: call it under torch.no_grad()")
         (M, K), (N, columns) = x.shape, W.shape
         expected = (
             WarpInterleaved(self.nbits).packed_shape(N, K)[1] if self._launch.is_packed else K
@@ -189,14 +203,19 @@ class Kernel:
             raise ValueError(f"x has M = {M} rows, a launch takes {MAX_GRID_Y}: split x by rows")
         return N
 
-    def _check_out(self, out, shape, x):
+    def _check_out(self, out, shape, x, W):
+        if not isinstance(out, torch.Tensor):
+            raise TypeError(f"out must be a torch.Tensor, got {type(out).__name__}")
         if out.dtype != self.x_dtype or tuple(out.shape) != shape or out.device != x.device:
             raise ValueError(
                 f"out must be {shape} {self.x_dtype} on {x.device}, "
                 f"got {tuple(out.shape)} {out.dtype} on {out.device}"
             )
         if not out.is_contiguous():
-            raise ValueError("out must be contiguous: pass a fresh tensor")
+            raise ValueError(f"out must be contiguous, its strides are {out.stride()}")
+        memory = out.untyped_storage().data_ptr()
+        if memory in (x.untyped_storage().data_ptr(), W.untyped_storage().data_ptr()):
+            raise ValueError("out shares its memory with x or W: pass a fresh tensor")
 
 
 def _check_tensor(name, tensor, dtype):
@@ -204,9 +223,18 @@ def _check_tensor(name, tensor, dtype):
         raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
     if tensor.dtype != dtype:
         raise TypeError(f"{name} must be {dtype}, got {tensor.dtype}")
+    if tensor.layout != torch.strided:
+        raise TypeError(f"{name} must be a dense tensor, got {tensor.layout}")
     if tensor.dim() != 2 or tensor.shape[1] == 0 or (name == "W" and tensor.shape[0] == 0):
+        form = "(M, K), K >= 1" if name == "x" else "(N, columns), both >= 1"
+        raise ValueError(f"{name} must have shape {form}, got {tuple(tensor.shape)}")
+    _check_no_grad(name, tensor)
+
+
+def _check_no_grad(name, tensor):
+    if torch.is_grad_enabled() and tensor.requires_grad:
         raise ValueError(
-            f"{name} must be a matrix with no empty dimension, got {tuple(tensor.shape)}"
+            f"{name} requires grad and this kernel has no backward: use torch.no_grad()"
         )
 
 
@@ -217,6 +245,7 @@ def _per_channel(name, value, N, device):
     if not isinstance(value, torch.Tensor):
         came = type(value).__name__
         raise TypeError(f"{name} must be a number or a float32 tensor (N, 1), got {came}")
+    _check_no_grad(name, value)
     if value.dtype != torch.float32:
         raise TypeError(f"{name} must be float32, got {value.dtype}: use {name}.float()")
     if value.device != device:

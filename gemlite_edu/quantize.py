@@ -33,8 +33,8 @@ class QuantizedWeight:
         _check_group_size(self.group_size, K)
         shape = (N, K // self.group_size)
         for name, tensor in (("scales", self.scales), ("zeros", self.zeros)):
-            if tensor.dtype != torch.float32:
-                raise TypeError(f"{name} must be float32, got {tensor.dtype}: use {name}.float()")
+            if not isinstance(tensor, torch.Tensor) or tensor.dtype != torch.float32:
+                raise TypeError(f"{name} must be a float32 tensor, got {_kind(tensor)}")
             if tuple(tensor.shape) not in (shape, (1, 1)):
                 raise ValueError(
                     f"{name} must have shape (N, K // group_size) = {shape} or (1, 1), "
@@ -71,11 +71,13 @@ def quantize_linear(
     """
     check_nbits(nbits)
     _check_weight(W)
+    if per_tensor and group_size is not None:
+        raise ValueError(
+            f"per_tensor=True has one scale for everything: leave group_size out, got {group_size}"
+        )
     N, K = W.shape
     group_size = K if group_size is None else group_size
     _check_group_size(group_size, K)
-    if per_tensor and group_size != K:
-        raise ValueError("per_tensor=True has one scale for everything: leave group_size at None")
 
     groups = W.detach().double()
     groups = groups.reshape(1, 1, N * K) if per_tensor else groups.reshape(N, -1, group_size)
@@ -100,7 +102,7 @@ def _affine_scale_zero(groups, nbits, integer_zeros):
     high = groups.amax(-1, keepdim=True).clamp(min=0)
     scales = ((high - low) / (2**nbits - 1)).float().double()
     scales = torch.where(scales == 0, torch.ones_like(scales), scales)
-    zeros = -low / scales
+    zeros = (0 - low) / scales
     return scales, zeros.round() if integer_zeros else zeros
 
 
@@ -123,8 +125,7 @@ def check_nbits(nbits):
 def check_codes(W_q, nbits):
     """Raise unless `W_q` is an (N, K) uint8 tensor of codes below 2**nbits, N and K at least 1."""
     if not isinstance(W_q, torch.Tensor) or W_q.dtype != torch.uint8:
-        came = W_q.dtype if isinstance(W_q, torch.Tensor) else type(W_q).__name__
-        raise TypeError(f"W_q must be a torch.uint8 tensor of codes, got {came}")
+        raise TypeError(f"W_q must be a torch.uint8 tensor of codes, got {_kind(W_q)}")
     if W_q.dim() != 2 or W_q.numel() == 0:
         raise ValueError(f"W_q must have shape (N, K) with N, K >= 1, got {tuple(W_q.shape)}")
     if int(W_q.max()) >= 2**nbits:
@@ -136,18 +137,26 @@ def check_codes(W_q, nbits):
 
 def _check_weight(W):
     if not isinstance(W, torch.Tensor) or not W.is_floating_point():
-        came = W.dtype if isinstance(W, torch.Tensor) else type(W).__name__
-        raise TypeError(f"W must be a floating-point tensor, got {came}")
+        raise TypeError(f"W must be a floating-point tensor, got {_kind(W)}")
     if W.dim() != 2 or W.numel() == 0:
         raise ValueError(f"W must have shape (N, K) with N, K >= 1, got {tuple(W.shape)}")
-    if not torch.isfinite(W).all():
-        raise ValueError("W has NaN or infinite entries: clean them before quantizing")
+    broken = (~torch.isfinite(W.double())).nonzero()
+    if len(broken):
+        n, k = broken[0].tolist()
+        raise ValueError(
+            f"W[{n}, {k}] is {W[n, k].item()}, and {len(broken)} entries are NaN or infinite: "
+            f"clean W before quantizing"
+        )
 
 
 def _check_group_size(group_size, K):
     if not isinstance(group_size, int) or isinstance(group_size, bool):
-        raise TypeError(f"group_size must be an int or None, got {type(group_size).__name__}")
+        raise TypeError(f"group_size must be an int, got {type(group_size).__name__}")
     if group_size < 1 or K % group_size:
         raise ValueError(
             f"group_size = {group_size} does not divide K = {K}: choose a divisor of K, or pad K"
         )
+
+
+def _kind(value):
+    return f"{value.dtype} tensor" if isinstance(value, torch.Tensor) else type(value).__name__

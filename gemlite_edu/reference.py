@@ -23,8 +23,11 @@ def error_bound(x, W, out_dtype):
         |y_fp32 - y| <= g * sum_k |x_k| |W_k|,   g = n u / (1 - n u)
 
     and rounding to `out_dtype`, of roundoff v and smallest step t, adds v |y_fp32| + t / 2.
-    Half-precision x converts to fp32 without error.
+    Half-precision x converts to fp32 without error. Outputs beyond the range of `out_dtype` and
+    products below fp32's normal range (1.2e-38) are not covered.
     """
+    if out_dtype not in OUTPUT_ROUNDOFF:
+        raise ValueError(f"out_dtype must be one of {list(OUTPUT_ROUNDOFF)}, got {out_dtype}")
     K = x.shape[1]
     n = K + 2
     growth = n * FP32_ROUNDOFF / (1 - n * FP32_ROUNDOFF)

@@ -41,11 +41,13 @@ def expand(kernel, replace=None):
 
     Raises ValueError for a hole that is not there or a text that cannot stand in it.
     """
-    replace = {name: _checked(name, text) for name, text in (replace or {}).items()}
-    known = _holes(f"{kernel}.cu")
-    for name in replace:
-        if name not in known:
-            raise ValueError(f"{kernel} has no hole {name!r}; its holes are {', '.join(known)}")
+    replace = {} if replace is None else replace
+    if not isinstance(replace, dict):
+        came = type(replace).__name__
+        raise TypeError(f"replace must be a dict of hole names and their texts, got {came}")
+    for name, text in replace.items():
+        hole(name, kernel)
+        _check_text(name, text)
     return "".join(_expand_file(f"{kernel}.cu", replace, seen=set()))
 
 
@@ -105,7 +107,7 @@ def _without_first_newline(text):
     return text[1:] if text.startswith("\n") else text
 
 
-def _checked(name, text):
+def _check_text(name, text):
     if not isinstance(text, str):
         raise TypeError(f"the text for {name} must be a str, got {type(text).__name__}")
     code = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
@@ -116,4 +118,3 @@ def _checked(name, text):
         raise KernelTextError(f"the text for {name} opens {opened} braces and closes {closed}")
     if re.search(r"^\s*#\s*include", code, re.MULTILINE):
         raise KernelTextError(f"the text for {name} must not include files: leave the #include out")
-    return text

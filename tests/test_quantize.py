@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gemlite_edu import QuantizedWeight, quantize_linear
 
-property_test = settings(derandomize=True, deadline=None, max_examples=150)
+property_test = settings(derandomize=True, deadline=None, max_examples=100)
 
 EPS = torch.finfo(torch.float32).eps
 TINY = torch.finfo(torch.float32).tiny
@@ -279,7 +279,6 @@ BAD_TYPES = {
     "int32": (lambda: quantize_linear(W.int(), 4), "int32"),
     "bool": (lambda: quantize_linear(W > 0, 4), "bool"),
     "complex": (lambda: quantize_linear(W + 0j, 4), "complex64"),
-    "float8": (lambda: quantize_linear(W.to(torch.float8_e4m3fn), 4), "float8_e4m3fn"),
 }
 
 

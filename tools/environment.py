@@ -6,6 +6,7 @@ Runs on whatever python3 there is, also one that is too old, so that it can say 
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -32,7 +33,7 @@ def main(extra):
         pip + ["install", "-q", "-c", "constraints.txt", "-e", ".[" + extra + "]"],
         "pip could not install the packages above: is the network up?",
     )
-    silence_news()
+    quiet_jupyterlab()
     write(stamp, wanted)
 
 
@@ -79,13 +80,28 @@ def fingerprint(python):
     return digest.hexdigest()
 
 
-def silence_news():
-    """JupyterLab asks at its first start whether to show news: answer no."""
-    folder = os.path.join(VENV, "share", "jupyter", "lab", "settings")
-    os.makedirs(folder, exist_ok=True)
-    plugin = '"@jupyterlab/apputils-extension:notification"'
-    setting = '{%s: {"fetchNews": "false", "checkForUpdates": false}}\n' % plugin
-    write(os.path.join(folder, "overrides.json"), setting)
+def quiet_jupyterlab():
+    """No question about news at the first start, and no teacher's menus from nbgrader."""
+    news = {"fetchNews": "false", "checkForUpdates": False}
+    write_json(
+        "share/jupyter/lab/settings/overrides.json",
+        {
+            "@jupyterlab/apputils-extension:notification": news,
+        },
+    )
+    write_json(
+        "etc/jupyter/labconfig/page_config.json",
+        {
+            "disabledExtensions": {"@jupyter/nbgrader": True},
+        },
+    )
+
+
+def write_json(path, content):
+    path = os.path.join(VENV, path)
+    if not os.path.isdir(os.path.dirname(path)):
+        os.makedirs(os.path.dirname(path))
+    write(path, json.dumps(content, indent=1) + "\n")
 
 
 def run(command, failure):

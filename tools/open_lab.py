@@ -1,4 +1,4 @@
-"""Give the learner their exercises and start JupyterLab on the first notebook; used by `make lab`."""
+"""`make lab`: give the learner their exercises and open JupyterLab at the first notebook."""
 
 import os
 import shutil
@@ -39,7 +39,8 @@ def problem_with(port):
         try:
             probe.bind(("127.0.0.1", int(port)))
         except OSError as error:
-            return f"port {port} cannot be used ({error.strerror}): make lab PORT={int(port) % 65535 + 1}"
+            other = int(port) % 65535 + 1
+            return f"port {port} cannot be used ({error.strerror}): make lab PORT={other}"
     return None
 
 

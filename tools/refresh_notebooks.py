@@ -21,7 +21,7 @@ _METADATA = {
 
 
 def canonical(notebook):
-    """`notebook` without anything that depends on who saved it: ids, metadata, timings."""
+    """`notebook` without what depends on who saved it: ids, metadata, a machine's own output."""
     notebook = nbformat.from_dict(notebook)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     notebook.metadata = nbformat.from_dict(_METADATA)
@@ -32,10 +32,24 @@ def canonical(notebook):
         if cell.cell_type == "code" and cell.execution_count is not None:
             count += 1
             cell.execution_count = count
+            is_of_this_machine = "nbval-ignore-output" in cell.metadata.get("tags", [])
+            cell.outputs = [] if is_of_this_machine else _merged(cell.outputs)
             for output in cell.outputs:
                 if "execution_count" in output:
                     output.execution_count = count
     return notebook
+
+
+def _merged(outputs):
+    """`outputs` with neighbouring pieces of one stream joined: where they are cut is chance."""
+    joined = []
+    for output in outputs:
+        last = joined[-1] if joined else {}
+        if output.output_type == "stream" and last.get("name") == output.name:
+            last["text"] += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def text_of(notebook):

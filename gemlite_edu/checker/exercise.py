@@ -1,7 +1,7 @@
 """What an exercise is, to the checker."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -33,3 +33,8 @@ class Exercise:
 def tensors_of(case):
     """The input tensors of a case, by name."""
     return {name: value for name, value in vars(case).items() if isinstance(value, torch.Tensor)}
+
+
+def clone(case):
+    """The case with tensors of its own, for an answer to work on."""
+    return replace(case, **{name: tensor.clone() for name, tensor in tensors_of(case).items()})

@@ -1,5 +1,8 @@
 """Exercise of notebook 03: write warp_reduce_sum, a hole of gemv_a16w16_warp."""
 
+from dataclasses import replace
+from functools import cache
+
 import torch
 
 from gemlite_edu import reference
@@ -16,8 +19,20 @@ def _cases():
         cases.exact_plain(40, 1000, seed=0),
         cases.exact_plain(3, 20, seed=1),
         cases.exact_plain(33, 32, seed=2),
+        _fractional_case(),
         cases.real_plain(),
     ]
+
+
+def _fractional_case():
+    """Exact too, but with fractions, and lanes 16 apart hold large sums that almost cancel."""
+    case = cases.exact_plain(33, 256, seed=3)
+    W, x = case.W.reshape(33, 8, 2, 16), case.x.reshape(-1, 8, 2, 16)
+    W[:, :, 1] = W[:, :, 0]
+    large = torch.arange(x[:, :, 0].numel()).reshape(x[:, :, 0].shape) * 97 % 1024 + 1000
+    x[:, :, 0] += large
+    x[:, :, 1] -= large
+    return replace(case, label=f"{case.label}, with fractions", x=case.x * 0.5)
 
 
 def _expected(case):
@@ -44,14 +59,16 @@ def _lane_sums(case):
 
 def _down(lanes, offset):
     """__shfl_down_sync over the last dimension: past the end a lane gets its own value."""
-    return torch.cat([lanes[..., offset:], lanes[..., 32 - offset :]], -1) if offset else lanes
+    return torch.cat([lanes[..., offset:], lanes[..., 32 - offset :]], -1)
 
 
-def _after(offsets, combine=torch.add):
+def _after(offsets, combine=torch.add, other=_down):
+    """Lane 0 once each lane has combined, for each offset, its value and what `other` brings."""
+
     def reduce(case):
         lanes = _lane_sums(case)
         for offset in offsets:
-            lanes = combine(lanes, _down(lanes, offset))
+            lanes = combine(lanes, other(lanes, offset))
         return lanes[..., 0].half()
 
     return reduce
@@ -61,11 +78,12 @@ def _own_value_again(case):
     return (_lane_sums(case)[..., 0] * 32).half()
 
 
-def _in_half(case):
-    lanes = _lane_sums(case).float().half()
-    for offset in (16, 8, 4, 2, 1):
-        lanes = lanes + _down(lanes, offset)
-    return lanes[..., 0]
+def _arguments_swapped(case):
+    return (_lane_sums(case)[..., 0] + 31).half()
+
+
+def _add_in_half(own, other):
+    return (own.float().half() + other.float().half()).double()
 
 
 WARP_REDUCE_SUM = Exercise(
@@ -80,7 +98,7 @@ WARP_REDUCE_SUM = Exercise(
         "__shfl_down_sync(FULL_WARP, value, offset) brings it.",
         "offset runs 16, 8, 4, 2, 1, and all 32 lanes must make every call.",
     ),
-    cases=_cases,
+    cases=cache(_cases),
     expected=_expected,
     run=_run,
     mistakes={
@@ -98,11 +116,29 @@ WARP_REDUCE_SUM = Exercise(
         "each step adds lane 0's own value again: values must travel down, to lower lanes": (
             _own_value_again
         ),
-        "the offsets 1 to 31 are all taken, so that lanes are counted many times": _after(
+        "the shuffle names lane `offset` itself, not the lane `offset` further up": _after(
+            (16, 8, 4, 2, 1), other=lambda lanes, offset: lanes[..., offset : offset + 1]
+        ),
+        "value and offset are swapped in the shuffle": _arguments_swapped,
+        "the first offset is 32, and nothing is 32 lanes up: a lane adds its own value": _after(
+            (32, 16, 8, 4, 2, 1)
+        ),
+        "the offset goes down by 1 instead of being halved, so that lanes count many times": _after(
+            range(16, 0, -1)
+        ),
+        "the offsets 1 to 31 are all taken, so that lanes count many times": _after(range(1, 32)),
+        "the offsets 31 to 1 are all taken, so that lanes count many times": _after(
             range(31, 0, -1)
         ),
         "the largest partial sum is taken instead of the sum": _after(
             (16, 8, 4, 2, 1), combine=torch.maximum
+        ),
+        "the sums are held in half precision": _after((16, 8, 4, 2, 1), combine=_add_in_half),
+        "the sums are held in integers, which cut off the fraction": _after(
+            (16, 8, 4, 2, 1), combine=lambda own, other: own.trunc() + other.trunc()
+        ),
+        "the value that a shuffle brings is put in an integer, which cuts off the fraction": _after(
+            (16, 8, 4, 2, 1), combine=lambda own, other: own + other.trunc()
         ),
     },
 )

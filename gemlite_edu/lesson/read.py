@@ -11,4 +11,4 @@ def read(name, hole=None):
     from IPython.display import Markdown, display
 
     text = sources.read(name) if hole is None else sources.hole(hole, name)
-    display(Markdown(f"```cpp\n{text.strip()}\n```"))
+    display(Markdown(f"```c++\n{text.strip()}\n```"))

@@ -1,7 +1,7 @@
 """A packing format is an address map: `layout.locate(n, k)` says where code W_q[n, k] lives.
 
 From the map alone follow a slow, obviously right pack and unpack. A fast packer is right when it
-agrees with them. A layout has `nbits`, `word_bits`, `packed_shape(N, K)` and `locate(n, k)`.
+agrees with them. A layout has `nbits`, `packed_shape(N, K)` and `locate(n, k)`.
 """
 
 from typing import NamedTuple
@@ -37,6 +37,7 @@ def pack_by_map(W_q, layout):
 
 def unpack_by_map(W_packed, layout, N, K):
     """The inverse of `pack_by_map`: words back to codes (N, K) uint8, one code at a time."""
+    check_words(W_packed, layout, K, N)
     words = W_packed.tolist()
     mask = 2**layout.nbits - 1
     codes = torch.empty(N, K, dtype=torch.uint8)
@@ -45,6 +46,24 @@ def unpack_by_map(W_packed, layout, N, K):
             row, col, shift = layout.locate(n, k)
             codes[n, k] = (words[row][col] >> shift) & mask
     return codes
+
+
+def check_words(W_packed, layout, K, N=None):
+    """Raise unless `W_packed` is int32 of `layout`'s shape for (N, K) codes; None is any N."""
+    if not isinstance(K, int) or isinstance(K, bool):
+        raise TypeError(f"K must be an int, got {type(K).__name__}")
+    if K < 1:
+        raise ValueError(f"K must be at least 1, got {K}")
+    if not isinstance(W_packed, torch.Tensor) or W_packed.dtype != torch.int32:
+        came = W_packed.dtype if isinstance(W_packed, torch.Tensor) else type(W_packed).__name__
+        raise TypeError(f"W_packed must be a torch.int32 tensor, got {came}")
+    N = W_packed.shape[:1].numel() if N is None else N
+    expected = layout.packed_shape(N, K)
+    if tuple(W_packed.shape) != expected:
+        raise ValueError(
+            f"{layout.nbits}-bit codes ({N}, {K}) take words {expected}, "
+            f"got {tuple(W_packed.shape)}"
+        )
 
 
 def _as_int32(word):

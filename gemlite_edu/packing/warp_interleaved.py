@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import torch
 
-from gemlite_edu.packing.address_map import Address
+from gemlite_edu.packing.address_map import Address, check_words
 from gemlite_edu.quantize import check_codes, check_nbits
 
 WARP_SIZE = 32
+WORD_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,6 @@ class WarpInterleaved:
     """
 
     nbits: int
-    word_bits: int = 32
 
     def __post_init__(self):
         check_nbits(self.nbits)
@@ -37,12 +37,12 @@ class WarpInterleaved:
     @property
     def pack_factor(self):
         """Codes per word."""
-        return self.word_bits // self.nbits
+        return WORD_BITS // self.nbits
 
     @property
     def idle_bits(self):
         """Bits per word that hold no code."""
-        return self.word_bits - self.nbits * self.pack_factor
+        return WORD_BITS - self.nbits * self.pack_factor
 
     @property
     def tile(self):
@@ -59,9 +59,11 @@ class WarpInterleaved:
 
     def locate(self, n, k):
         """The `Address` of code W_q[n, k]."""
+        if n < 0 or k < 0:
+            raise ValueError(f"n and k start at 0, got ({n}, {k})")
         field, lane = divmod(k % self.tile, WARP_SIZE)
         col = k // self.tile * WARP_SIZE + lane
-        return Address(n, col, self.word_bits - self.nbits * (field + 1))
+        return Address(n, col, WORD_BITS - self.nbits * (field + 1))
 
 
 def pack_warped_int32(W_q, nbits):
@@ -87,14 +89,7 @@ def pack_warped_int32(W_q, nbits):
 def unpack_warped_int32(W_packed, nbits, K):
     """The inverse of `pack_warped_int32`: int32 words back to codes (N, K) uint8."""
     layout = WarpInterleaved(nbits)
-    if not isinstance(W_packed, torch.Tensor) or W_packed.dtype != torch.int32:
-        came = W_packed.dtype if isinstance(W_packed, torch.Tensor) else type(W_packed).__name__
-        raise TypeError(f"W_packed must be a torch.int32 tensor, got {came}")
-    if W_packed.dim() != 2 or tuple(W_packed.shape) != layout.packed_shape(len(W_packed), K):
-        raise ValueError(
-            f"{nbits}-bit codes of K = {K} take (N, {layout.packed_shape(1, K)[1]}) words, "
-            f"got {tuple(W_packed.shape)}"
-        )
+    check_words(W_packed, layout, K)
     N = len(W_packed)
     tiles = W_packed.reshape(N, -1, 1, WARP_SIZE)
     shifts = torch.tensor(

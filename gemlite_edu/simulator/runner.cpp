@@ -38,7 +38,10 @@ constexpr size_t STACK = size_t(64) << 10;
 constexpr int WARP_SIZE = 32;
 constexpr unsigned char POISON = 0xFF;  // a NaN in every float format
 
+// The first thread to report ends the process; any other waits for that.
 [[noreturn]] void report(const char* format, ...) {
+  static std::atomic_flag reported = ATOMIC_FLAG_INIT;
+  while (reported.test_and_set()) pause();
   char line[512];
   va_list values;
   va_start(values, format);

@@ -103,3 +103,10 @@ def test_a_function_without_return_does_not_compile():
     text = "__device__ int f(int a) { if (a) return 1; }\n__global__ void kernel() { f(2); }"
     with pytest.raises(KernelTextError, match="control reaches end of non-void function"):
         simulator.build_kernel(text, "kernel", {})
+
+
+def test_faults_of_several_workers_at_once_are_one_report(launch):
+    text = body("y[1000 + 4096 * blockIdx.x] = 1;")
+    for _ in range(40):
+        with pytest.raises(KernelFault, match=r"^block \(0, 0\), thread 0 reached y\[1000\]"):
+            launch(text, {"y": torch.zeros(N)}, {"x": torch.zeros(N)}, grid=(64, 1))

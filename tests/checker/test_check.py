@@ -1,0 +1,182 @@
+"""check() and hint() themselves: what they accept, print, remember and give away."""
+
+import inspect
+import json
+import re
+
+import pytest
+import torch
+
+from gemlite_edu import sources
+from gemlite_edu.checker import EXERCISES, STUB_MARK, CheckFailed, check, hint
+from gemlite_edu.errors import KernelFault, KernelTextError
+from gemlite_edu.packing import pack_warped_int32, unpack_warped_int32
+
+
+@pytest.fixture(autouse=True)
+def progress_file(monkeypatch, tmp_path):
+    path = tmp_path / "progress.json"
+    monkeypatch.setenv("GEMLITE_EDU_PROGRESS", str(path))
+    return path
+
+
+def message_of(name, answer):
+    with pytest.raises(CheckFailed) as caught:
+        check(name, answer)
+    return str(caught.value)
+
+
+# ---- what may be checked
+
+
+@pytest.mark.parametrize("function", [lambda name: check(name, None), lambda name: hint(name, 1)])
+def test_an_unknown_exercise_names_the_known_ones(function):
+    with pytest.raises(ValueError, match="there is no exercise 'pakc'; there are pack, unpack, "):
+        function("pakc")
+
+
+@pytest.mark.parametrize("answer", ["def pack(W_q, nbits): ...", None, torch.zeros(2)])
+def test_a_function_is_asked_for(answer):
+    came = type(answer).__name__
+    with pytest.raises(TypeError, match=f"pack must be a function, got {came}"):
+        check("pack", answer)
+
+
+@pytest.mark.parametrize("answer", [pack_warped_int32, None, ["text"]])
+def test_a_text_is_asked_for(answer):
+    came = type(answer).__name__
+    said = f"dequant_dot must be the text of a CUDA function, got {came}"
+    with pytest.raises(TypeError, match=said):
+        check("dequant_dot", answer)
+
+
+@pytest.mark.parametrize("name", [name for name in EXERCISES if EXERCISES[name].is_kernel])
+def test_a_stub_is_not_compiled(name):
+    assert message_of(name, f"  #error {STUB_MARK}\n") == (
+        f"{name} is not written yet: put your code in place of the line '#error {STUB_MARK}'"
+    )
+
+
+# ---- what is said of a wrong answer
+
+
+def test_an_error_names_its_line_and_the_case():
+    def pack(W_q, nbits):
+        return W_q.reshape(7, 7)
+
+    assert message_of("pack", pack).startswith(
+        "pack raised RuntimeError at `return W_q.reshape(7, 7)` on 4-bit, N = 3, K = 1000: "
+    )
+
+
+def test_an_error_deep_in_torch_still_names_the_line_in_the_answer():
+    def unpack(W_packed, nbits, K):
+        return torch.nn.functional.pad(W_packed, (0, "K"))
+
+    assert 'at `return torch.nn.functional.pad(W_packed, (0, "K"))`' in message_of("unpack", unpack)
+
+
+def test_an_interrupt_is_not_an_answer():
+    def pack(W_q, nbits):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check("pack", pack)
+
+
+def test_a_changed_input_is_told_even_if_the_output_is_right():
+    def pack(W_q, nbits):
+        words = pack_warped_int32(W_q, nbits)
+        W_q.zero_()
+        return words
+
+    def unpack(W_packed, nbits, K):
+        W_q = unpack_warped_int32(W_packed, nbits, K)
+        W_packed[0, 0] ^= 1
+        return W_q
+
+    assert message_of("pack", pack) == "pack changed its input W_q: work on a copy"
+    assert message_of("unpack", unpack) == "unpack changed its input W_packed: work on a copy"
+
+
+def test_an_unknown_mistake_leads_to_the_hints():
+    message = message_of("pack", lambda W_q, nbits: pack_warped_int32(W_q, nbits) ^ 0x10)
+    assert message.endswith('It is none of the mistakes known here; hint("pack", 1) may help.')
+
+
+def test_only_nan_is_told_apart_from_wrong_numbers():
+    text = """
+__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) { return nanf(""); }
+"""
+    assert "only NaN" in message_of("dequant_dot", text)
+
+
+def test_a_notebook_shows_the_message_alone():
+    for error in (CheckFailed("so"), KernelTextError("so"), KernelFault("so")):
+        assert error._render_traceback_() == [f"{type(error).__name__}: so"]
+
+
+# ---- what a right answer leaves behind
+
+
+def test_a_right_function_is_summed_up_in_one_line(capsys):
+    check("pack", pack_warped_int32)
+    count = len(EXERCISES["pack"].cases())
+    assert capsys.readouterr().out == f"pack: right, bit for bit in {count} cases\n"
+
+
+def test_a_right_kernel_is_summed_up_with_its_error_on_real_data(capsys):
+    check("warp_reduce_sum", sources.hole("warp_reduce_sum", "gemv_a16w16_warp"))
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    exact = len(EXERCISES["warp_reduce_sum"].cases()) - 1
+    assert first == f"warp_reduce_sum: right, bit for bit in {exact} cases"
+    label = re.escape("  real layer (ffn_up of MiniLM)")
+    found = re.fullmatch(rf"{label}: largest error (\S+), allowed there (\S+)", second)
+    assert 0 < float(found[1]) < float(found[2])
+
+
+def test_only_what_passed_is_recorded(progress_file, capsys):
+    with pytest.raises(CheckFailed):
+        check("pack", lambda W_q, nbits: W_q)
+    assert not progress_file.exists() and capsys.readouterr().out == ""
+    check("unpack", unpack_warped_int32)
+    assert json.loads(progress_file.read_text()) == {"unpack": "solved"}
+    with pytest.raises(CheckFailed):
+        check("unpack", lambda W_packed, nbits, K: None)
+    assert json.loads(progress_file.read_text()) == {"unpack": "solved"}
+
+
+# ---- hints
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_each_exercise_has_three_hints(name, capsys):
+    said = []
+    for level in (1, 2, 3):
+        hint(name, level)
+        said.append(capsys.readouterr().out)
+    assert len(set(said)) == 3 and all(said)
+
+
+@pytest.mark.parametrize("level", [0, 4, -1, "1", None])
+def test_there_is_no_other_level(level):
+    with pytest.raises(ValueError, match="level must be 1, 2 or 3, got "):
+        hint("pack", level)
+
+
+def statements(code):
+    lines = [re.sub(r"//.*|#.*", "", line).strip(" ;{}") for line in code.splitlines()]
+    return {line for line in lines if len(line) > 12}
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_no_hint_is_the_code(name):
+    solutions = {
+        "pack": inspect.getsource(pack_warped_int32),
+        "unpack": inspect.getsource(unpack_warped_int32),
+        "warp_reduce_sum": sources.hole("warp_reduce_sum", "gemv_a16w16_warp"),
+    }
+    code = solutions.get(name) or sources.hole("dequant_dot", "gemv_a16wn_fp32")
+    assert statements(code)
+    for said in EXERCISES[name].hints:
+        assert not [line for line in statements(code) if line in said]

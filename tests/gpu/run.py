@@ -1,0 +1,140 @@
+"""All that only a GPU can show, with this python's own torch; installs nothing. `make test-gpu`.
+
+    python tests/gpu/run.py [kernels] [sanitizer] [speed] [notebooks]
+
+Without names every part runs. Writes benchmarks/data/test_gpu_<device>.json, one entry a part.
+"""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+ENVIRONMENT = dict(os.environ, PYTHONPATH=f"{ROOT}:{ROOT}/tests")
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+
+
+def kernels():
+    """Every kernel against the oracle on both runners."""
+    return run_pytest("tests/gpu", "-p", "no:cacheprovider")
+
+
+def sanitizer():
+    """compute-sanitizer's tools over edge_cases.py: {tool: its summary}."""
+    edge_cases = [sys.executable, "tests/gpu/edge_cases.py"]
+    subprocess.run(
+        edge_cases, cwd=ROOT, env=ENVIRONMENT, check=True
+    )  # compiles, so that only launches are watched
+    found = {}
+    for tool in TOOLS:
+        # Without torch's memory pool every tensor has its own allocation, and its own bounds.
+        output = subprocess.run(
+            ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9", *edge_cases],
+            cwd=ROOT,
+            env=ENVIRONMENT | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
+            capture_output=True,
+            text=True,
+        )
+        summary = re.search(r"=+ (.*SUMMARY: .*)", output.stdout)
+        launches = re.search(r"(\d+) launches", output.stdout)
+        clean = output.returncode == 0 and summary and launches
+        if not clean:
+            print(output.stdout[-3000:], output.stderr[-3000:])
+        found[tool] = {
+            "passed": bool(clean),
+            "summary": summary[1] if summary else "no summary",
+            "launches": int(launches[1]) if launches else 0,
+        }
+    return {"passed": all(tool["passed"] for tool in found.values()), **found}
+
+
+def speed():
+    """The learner's loop: seconds from a changed hole to an answer."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    from loop_speed import figures
+
+    return {"passed": True, **{name: round(value, 3) for name, value in figures().items()}}
+
+
+def notebooks():
+    """The notebooks on this machine, for errors only: timings and devices differ."""
+    missing = [name for name in ("nbval", "ipykernel") if not importlib.util.find_spec(name)]
+    if missing:
+        return {"passed": None, "not run": f"{' and '.join(missing)} not installed"}
+    return run_pytest("notebooks", "solutions", "--nbval-lax", "-p", "no:cacheprovider")
+
+
+def run_pytest(*arguments):
+    result = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-c",
+            os.devnull,
+            "--rootdir",
+            str(ROOT),
+            *arguments,
+        ],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+    )
+    if result.returncode:
+        print(result.stdout[-6000:], result.stderr[-2000:])
+    counts = {
+        word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|skipped)", result.stdout)
+    }
+    return {"passed": result.returncode == 0, "tests": counts}
+
+
+PARTS = {part.__name__: part for part in (kernels, sanitizer, speed, notebooks)}
+
+
+def report_path():
+    import torch
+
+    device = re.sub(r"\W+", "_", torch.cuda.get_device_name()).lower()
+    return ROOT / "benchmarks" / "data" / f"test_gpu_{device}.json"
+
+
+def main(names):
+    import torch
+
+    from gemlite_edu import info
+
+    if not torch.cuda.is_available():
+        sys.exit("make test-gpu needs a CUDA GPU that torch can see; make test runs without one")
+
+    path = report_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    report = json.loads(path.read_text()) if path.exists() else {}
+    report["machine"] = dict(
+        line.split(": ", 1)
+        for line in info.report().splitlines()
+        if not line.startswith("kernel cache")
+    )
+    for name in names or PARTS:
+        start = time.monotonic()
+        entry = PARTS[name]()
+        report[name] = {
+            "date": str(date.today()),
+            "seconds": round(time.monotonic() - start),
+            **entry,
+        }
+        print(name, json.dumps(report[name]), flush=True)
+        path.write_text(json.dumps(report, indent=1) + "\n")
+    sys.exit(any(report[name]["passed"] is False for name in names or PARTS))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

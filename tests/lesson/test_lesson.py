@@ -1,0 +1,147 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gemlite_edu.lesson import (
+    give_up,
+    predict,
+    progress,
+    read,
+    recall,
+    reset,
+    reveal,
+    solution,
+)
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    """A workbook of the learner's, with the real exercises and solutions, as current folder."""
+    for name in ("exercises", "solutions"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.delenv("GEMLITE_EDU_PROGRESS", raising=False)
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+def test_a_reveal_without_a_guess_shows_the_value_alone(capsys):
+    predict("sectors", None)
+    reveal("sectors", 32)
+    assert capsys.readouterr().out.splitlines()[1] == "sectors: it is 32"
+
+
+@pytest.mark.parametrize(
+    "guess, line",
+    [
+        (4, "sectors: it is 32; you predicted 4"),
+        (32, "sectors: it is 32; you predicted 32, exactly"),
+    ],
+)
+def test_a_reveal_shows_the_guess_beside_the_value(capsys, guess, line):
+    predict("sectors", guess)
+    reveal("sectors", 32)
+    assert capsys.readouterr().out.splitlines()[1] == line
+
+
+def test_a_prediction_is_a_number():
+    with pytest.raises(TypeError, match="a prediction is a number, got str"):
+        predict("sectors", "many")
+
+
+def test_nothing_is_revealed_that_was_not_asked():
+    with pytest.raises(ValueError, match="there is no prediction of 'banks'"):
+        reveal("banks", 3)
+
+
+def test_every_question_can_be_asked_and_every_choice_answered(capsys):
+    for path in sorted((ROOT / "gemlite_edu/lesson/questions").glob("*.toml")):
+        for number in (1, 2, 3):
+            name = f"{path.stem}.{number}"
+            recall(name)
+            letters = [x[2] for x in capsys.readouterr().out.splitlines() if x.startswith("  ")]
+            recall(name, letters[0])
+            recall(name, letters[-1])
+            lines = capsys.readouterr().out.splitlines()
+            assert all(line.startswith(("Right: ", "Not quite: ")) for line in lines)
+
+
+@pytest.mark.parametrize(
+    "name, answer", [("99.1", None), ("05.4", None), ("05", None), ("05.1", "z")]
+)
+def test_a_wrong_question_or_letter_gets_a_sentence(name, answer):
+    with pytest.raises(ValueError, match="there are|has questions|answer with one of"):
+        recall(name, answer)
+
+
+def test_a_solution_shows_after_giving_up_and_not_before(book, capsys):
+    with pytest.raises(ValueError, match='pack is not solved yet: check\\("pack"'):
+        solution("pack")
+    give_up("pack")
+    solution("pack")
+    shown = capsys.readouterr().out
+    assert "BEGIN SOLUTION" in shown and "def pack(" in shown
+
+
+def test_a_solution_belongs_to_its_own_exercise(book, capsys):
+    for name, mark in [("unpack", "def unpack("), ("dequant_dot_fp4", "dequant_dot(")]:
+        give_up(name)
+        capsys.readouterr()
+        solution(name)
+        assert mark in capsys.readouterr().out
+
+
+def test_giving_up_does_not_undo_a_solved_exercise(book):
+    (book / "work" / "progress.json").write_text('{"pack": "solved"}')
+    give_up("pack")
+    assert json.loads((book / "work" / "progress.json").read_text()) == {"pack": "solved"}
+
+
+def test_progress_says_what_is_open_and_what_comes_next(book, capsys):
+    give_up("pack")
+    progress()
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.split() == ["02_bitpacking", "pack", "given", "up"] for line in lines)
+    assert any(line.split() == ["02_bitpacking", "unpack", "open"] for line in lines)
+    assert lines[-1] == "Next: unpack, in work/02_bitpacking.ipynb"
+
+
+def test_a_damaged_progress_file_gets_a_sentence(book):
+    (book / "work" / "progress.json").write_text("{")
+    with pytest.raises(ValueError, match="progress.json is damaged"):
+        progress()
+
+
+def test_reset_keeps_what_the_learner_wrote(book):
+    mine = book / "work" / "03_gemv.ipynb"
+    mine.write_text("my hours of work")
+    kept = reset("03_gemv")
+    again = reset("03_gemv")
+    pristine = (book / "exercises" / "03_gemv.ipynb").read_text()
+    assert kept.read_text() == "my hours of work"
+    assert again.read_text() == pristine == mine.read_text()
+    assert kept != again
+
+
+@pytest.mark.parametrize("action", [reset, solution, give_up])
+def test_an_unknown_name_is_answered_with_the_known_ones(book, action):
+    with pytest.raises(ValueError, match="there are .*(03_gemv|pack)"):
+        action("nothing")
+
+
+def test_outside_a_workbook_there_is_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="not inside the workbook"):
+        reset("03_gemv")
+
+
+def test_read_shows_the_file_that_runs(capsys):
+    read("gemv.cuh")
+    read("gemv_a16wn_fp32", hole="dequant_dot")
+    with pytest.raises(ValueError, match="has no hole 'nothing'"):
+        read("gemv_a16wn_fp32", hole="nothing")

@@ -1,0 +1,10 @@
+// diagnosis: the zero-point is one too large
+__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
+  zero += 1.0f;  // GPTQ stores zero - 1
+  float sum = 0.0f;
+  for (int j = 0; j < PACK_FACTOR; ++j) {
+    const uint32_t code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
+    sum += (code - zero) * to_float(x[j * WARP_SIZE]);
+  }
+  return sum;
+}

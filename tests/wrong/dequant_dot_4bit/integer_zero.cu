@@ -1,0 +1,10 @@
+// diagnosis: the zero-point is put in an integer, which cuts off its fraction
+__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
+  const int z = zero;
+  float sum = 0.0f;
+  for (int j = 0; j < PACK_FACTOR; ++j) {
+    const int code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
+    sum += (code - z) * to_float(x[j * WARP_SIZE]);
+  }
+  return sum;
+}

@@ -1,0 +1,10 @@
+// diagnosis: code minus zero-point is unsigned, so that it wraps around below 0
+__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
+  const uint32_t z = zero;
+  float sum = 0.0f;
+  for (int j = 0; j < PACK_FACTOR; ++j) {
+    const uint32_t code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
+    sum += (code - z) * to_float(x[j * WARP_SIZE]);
+  }
+  return sum;
+}

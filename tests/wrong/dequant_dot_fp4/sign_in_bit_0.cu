@@ -1,0 +1,11 @@
+// diagnosis: the sign is the lowest bit instead of the highest
+__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
+  const float magnitudes[8] = {0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, 4.0f, 6.0f};
+  float sum = 0.0f;
+  for (int j = 0; j < PACK_FACTOR; ++j) {
+    const uint32_t code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
+    const float sign = code & 1 ? -1.0f : 1.0f;
+    sum += sign * magnitudes[code >> 1] * to_float(x[j * WARP_SIZE]);
+  }
+  return sum;
+}

@@ -1,0 +1,10 @@
+// diagnosis: the codes are taken as evenly spaced from -1 to 1
+__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
+  float sum = 0.0f;
+  for (int j = 0; j < PACK_FACTOR; ++j) {
+    const uint32_t code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
+    const float w = code / 7.5f - 1.0f;
+    sum += w * to_float(x[j * WARP_SIZE]);
+  }
+  return sum;
+}

@@ -1,0 +1,10 @@
+# diagnosis: the mask is 1 << nbits - 1, the top bit alone, because - comes before <<
+import torch
+
+
+def unpack(W_packed, nbits, K):
+    N = len(W_packed)
+    words = W_packed.reshape(N, -1, 32)
+    mask = 1 << nbits - 1
+    fields = [words >> 32 - nbits * (j + 1) & mask for j in range(32 // nbits)]
+    return torch.stack(fields, 2).reshape(N, -1)[:, :K].to(torch.uint8)

@@ -1,0 +1,10 @@
+# diagnosis: the shifted word is not masked, so that its upper neighbours stay in
+import torch
+
+
+def unpack(W_packed, nbits, K):
+    N = len(W_packed)
+    words = W_packed.reshape(N, -1, 1, 32)
+    shifts = torch.tensor([32 - nbits * (j + 1) for j in range(32 // nbits)])
+    codes = words >> shifts.view(1, 1, -1, 1)
+    return codes.reshape(N, -1)[:, :K].to(torch.uint8)

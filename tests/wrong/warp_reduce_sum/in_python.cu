@@ -1,0 +1,7 @@
+// diagnosis: warp_reduce_sum, line
+def warp_reduce_sum(value):
+    offset = WARP_SIZE // 2
+    while offset > 0:
+        value += __shfl_down_sync(FULL_WARP, value, offset)
+        offset //= 2
+    return value

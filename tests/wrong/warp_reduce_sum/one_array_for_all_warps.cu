@@ -1,0 +1,10 @@
+// diagnosis: It is none of the mistakes known here
+__device__ float warp_reduce_sum(float value) {
+  __shared__ float partial[WARP_SIZE];
+  const int lane = threadIdx.x % WARP_SIZE;
+  partial[lane] = value;
+  __syncwarp();
+  float sum = 0.0f;
+  for (int i = 0; i < WARP_SIZE; ++i) sum += partial[i];
+  return sum;
+}
