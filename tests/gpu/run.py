@@ -17,7 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
-ENVIRONMENT = dict(os.environ, PYTHONPATH=f"{ROOT}:{ROOT}/tests")
+OWN_PATH = f"{ROOT}:{ROOT}/tests:{os.environ.get('PYTHONPATH', '')}"
+ENVIRONMENT = dict(os.environ, PYTHONPATH=OWN_PATH)
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
@@ -68,7 +69,8 @@ def notebooks():
     missing = [name for name in ("nbval", "ipykernel") if not importlib.util.find_spec(name)]
     if missing:
         return {"passed": None, "not run": f"{' and '.join(missing)} not installed"}
-    return run_pytest("notebooks", "solutions", "--nbval-lax", "-p", "no:cacheprovider")
+    lax = ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=120"]
+    return run_pytest("notebooks", "solutions", *lax, "-p", "no:cacheprovider")
 
 
 def run_pytest(*arguments):
