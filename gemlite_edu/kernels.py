@@ -148,13 +148,14 @@ class Kernel:
         return self._libraries[device]
 
     def _run_in_simulator(self, tensors, out, sizes, grid):
-        self._shared_bytes(sizes[1], SIMULATED_CAPABILITY)
+        shared_bytes = self._shared_bytes(sizes[1], SIMULATED_CAPABILITY)
+        launch = simulator.Launch(grid, self._launch.threads, shared_bytes)
         arguments = [simulator.Tensor(name, value) for name, value in tensors.items()]
         result = torch.empty_like(out, memory_format=torch.contiguous_format).fill_(torch.nan)
         arguments.append(simulator.Tensor("y", result, is_output=True))
         arguments += [simulator.Integer(size) for size in sizes]
         library = self.compile_for_simulator()
-        simulator.run_kernel(library, arguments, grid, self._launch.threads, self.time_limit)
+        simulator.run_kernel(library, arguments, launch, self.time_limit)
         out.copy_(result)
 
     def _run_on_gpu(self, tensors, out, sizes, grid):

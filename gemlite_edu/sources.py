@@ -18,6 +18,12 @@ _COMPILER_ERROR = re.compile(
     r"^(.+?)[:(](\d+)[:)](?:\d*:)? (?:fatal )?error\b:? *(.*?)(?: \[-W.*\])?$", re.MULTILINE
 )
 
+# What a compiler says of a frequent mistake, and what to do about it.
+_COMPILER_HINTS = (
+    ("SimSixteenBits", " (x has the type X_T: make it a float with to_float(...) first)"),
+    ("discards qualifiers", " (const means: read it, do not write it)"),
+)
+
 
 def read(file_name):
     """The text of one file of `cuda_kernels/`."""
@@ -58,6 +64,9 @@ def explain_compiler_error(output, replace=None):
         return KernelTextError(f"the compiler failed:\n{output.strip()}")
     texts = {name: _without_first_newline(text) for name, text in (replace or {}).items()}
     file_name, line, message = next((f for f in found if f[0] in texts), found[0])
+    message += next((hint for mark, hint in _COMPILER_HINTS if mark in message), "")
+    if texts and file_name not in texts:
+        message += f" (that line is not yours: it uses your {', '.join(texts)})"
     lines = texts.get(file_name, "").splitlines()
     quoted = f"\n    {lines[int(line) - 1].strip()}" if 0 < int(line) <= len(lines) else ""
     return KernelTextError(f"{Path(file_name).name}, line {line}: {message}{quoted}")
@@ -113,8 +122,29 @@ def _check_text(name, text):
     code = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
     if not re.search(rf"\b{name}\s*\(", code):
         raise KernelTextError(f"the text for {name} must define the function {name}(...)")
+    if not re.search(rf"__device__[^;{{}}]*\b{name}\s*\(", code):
+        raise KernelTextError(
+            f"the text for {name} must say __device__ before it: a GPU can call nothing else"
+        )
     opened, closed = code.count("{"), code.count("}")
     if opened != closed:
         raise KernelTextError(f"the text for {name} opens {opened} braces and closes {closed}")
     if re.search(r"^\s*#\s*include", code, re.MULTILINE):
         raise KernelTextError(f"the text for {name} must not include files: leave the #include out")
+    if any(_is_plain_array(statement) for statement in _outside_braces(code).split(";")):
+        raise KernelTextError(
+            f"the text for {name} has an array outside its functions, which a GPU cannot read: "
+            "put __constant__ before it, or move it into the function"
+        )
+
+
+def _is_plain_array(statement):
+    is_array = re.match(r"[^(]*\[", statement)
+    return is_array and not re.search("__constant__|__device__|__shared__", statement)
+
+
+def _outside_braces(code):
+    innermost = re.compile(r"\{[^{}]*\}")
+    while innermost.search(code):
+        code = innermost.sub(";", code)
+    return code

@@ -105,23 +105,27 @@ def _run(exercise, answer, case, device):
 
 
 def _python_error(exercise, case, error):
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    for candidate in traceback.extract_tb(error.__traceback__):
-        if candidate.name == exercise.name:
-            frame = candidate
-    line = f" at `{frame.line}`" if frame.line else f" at line {frame.lineno}"
-    return f"{exercise.name} raised {type(error).__name__}{line} on {case.label}: {error}"
+    own = [f for f in traceback.extract_tb(error.__traceback__) if f.name == exercise.name]
+    where = ""
+    if own:
+        where = f" at `{own[-1].line}`" if own[-1].line else f" at line {own[-1].lineno}"
+    return f"{exercise.name} raised {type(error).__name__}{where} on {case.label}: {error}"
 
 
 def _diagnosis(exercise, case, actual, expected, bound):
     """The known mistake whose output `actual` is, as a sentence; empty if there is none."""
-    if not isinstance(actual, torch.Tensor) or actual.shape != expected.shape:
+    if not isinstance(actual, torch.Tensor):
+        return ""
+    if actual.shape != expected.shape or actual.dtype != exercise.dtype:
         return ""
     if actual.is_floating_point() and actual.isnan().all():
-        return f"\nNothing was written to {exercise.output}, or only NaN."
+        return (
+            f"\nEvery {exercise.output} is NaN: nothing was written there, or something that holds "
+            "NaN was read, as shared memory does where nothing was staged."
+        )
     for mistake, output in exercise.mistakes.items():
         wrong = output(case)
-        if wrong is None or wrong.dtype != actual.dtype or wrong.shape != actual.shape:
+        if wrong is None or wrong.shape != actual.shape:
             continue
         if is_close(actual, wrong, bound).all() and not is_close(wrong, expected, bound).all():
             return f"\nYour output is exactly what comes out when {mistake}."

@@ -12,7 +12,7 @@ from gemlite_edu.sources import explain_compiler_error
 
 _HERE = Path(__file__).parent
 _KERNEL_FLAGS = (
-    "-std=c++17 -O2 -fPIC -shared -Wno-unknown-pragmas -Werror=return-type "
+    "-std=c++17 -O2 -fPIC -shared -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
     "-fno-strict-aliasing -ffp-contract=off -include cuda_runtime.h"
 ).split()
 _RUNNER_FLAGS = "-std=c++17 -O2 -pthread -rdynamic -U_FORTIFY_SOURCE".split()
@@ -89,7 +89,9 @@ def _define_dynamic_shared(text):
             "declare one and point into it"
         )
     limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
-    return "".join(
+    definitions = "".join(
         f"\nalignas(128) thread_local {element} {name}[{limit} / sizeof({element})];"
         for name, element in arrays.items()
     )
+    name = next(iter(arrays), "nullptr")
+    return f'{definitions}\nextern "C" void* sim_dynamic_shared() {{ return {name}; }}'

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.devices import SIMULATED_CAPABILITY, shared_bytes_per_block
 from gemlite_edu.errors import KernelFault
 from gemlite_edu.simulator.build import build_runner
 
@@ -37,23 +38,33 @@ class Integer:
     value: int
 
 
-def run_kernel(library, arguments, grid, threads, time_limit):
+@dataclass(frozen=True)
+class Launch:
+    """grid: (x, y) blocks; threads: per block; shared_bytes: dynamic shared memory per block."""
+
+    grid: tuple[int, int]
+    threads: int
+    shared_bytes: int = 0
+
+
+def run_kernel(library, arguments, launch, time_limit):
     """Launch the kernel in `library` (from `build_kernel`) with `arguments` in order.
 
-    grid: (x, y) blocks; threads: per block; time_limit: seconds. Outputs are written in place.
-    Raises KernelFault with a sentence for an access outside a tensor, a write to an input, lanes
-    that wait for ever, or a kernel that does not end.
+    time_limit: seconds. Outputs are written in place.
+    Raises KernelFault with a sentence for an access outside a tensor, a write to an input or
+    beyond the dynamic shared memory, lanes that wait for ever, or a kernel that does not end.
     """
-    workers = min(len(os.sched_getaffinity(0)), grid[0] * grid[1], _MAX_WORKERS)
-    fault = _run_once(library, arguments, grid, threads, time_limit, workers)
+    blocks = launch.grid[0] * launch.grid[1]
+    workers = min(len(os.sched_getaffinity(0)), blocks, _MAX_WORKERS)
+    fault = _run_once(library, arguments, launch, time_limit, workers)
     if fault and workers > 1:
         # One worker meets the faults in the order of the blocks: the message is always the same.
-        fault = _run_once(library, arguments, grid, threads, time_limit, workers=1) or fault
+        fault = _run_once(library, arguments, launch, time_limit, workers=1) or fault
     if fault:
         raise KernelFault(fault)
 
 
-def _run_once(library, arguments, grid, threads, time_limit, workers):
+def _run_once(library, arguments, launch, time_limit, workers):
     """One sentence about the first fault, or None."""
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     offsets, total = _layout(tensors)
@@ -63,7 +74,9 @@ def _run_once(library, arguments, grid, threads, time_limit, workers):
         with mmap.mmap(memory, total) as room:
             _write(room, tensors, offsets)
             words = _argument_words(arguments, offsets)
-            command = [build_runner(), library, memory, workers, *grid, threads, *words]
+            limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
+            numbers = [*launch.grid, launch.threads, launch.shared_bytes, limit]
+            command = [build_runner(), library, memory, workers, *numbers, *words]
             status = _spawn([str(word) for word in command], memory, time_limit)
             if status:
                 return _sentence(status, tensors)
@@ -145,6 +158,12 @@ def _sentence(status, tensors):
         number, address, block_x, block_y, thread = fields
         wild = "reached a null pointer" if address == "(nil)" else "reached memory of no tensor"
         return f"{_where(block_x, block_y, thread)}: {_SIGNALS.get(int(number), wild)}"
+    if word == "shared":
+        offset, asked, block_x, block_y, _ = fields
+        return (
+            f"block ({block_x}, {block_y}) wrote byte {offset} of its dynamic shared memory, "
+            f"of which the launch asked for {asked}"
+        )
     if word == "stuck":
         kind, missing, block_x, block_y, thread = fields
         meeting = "__syncthreads" if kind == "barrier" else "a warp operation (shuffle or vote)"

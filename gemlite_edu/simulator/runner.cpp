@@ -1,6 +1,6 @@
 // The simulator's process: runs one launch of one kernel and exits.
 //
-//   runner KERNEL.so MEMFD WORKERS GRID_X GRID_Y THREADS ARGUMENT...
+//   runner KERNEL.so MEMFD WORKERS GRID_X GRID_Y THREADS SHARED_BYTES SHARED_LIMIT ARGUMENT...
 //   ARGUMENT = p:NAME:OFFSET:BYTES:ACCESS   tensor in the memfd, ACCESS r (input) or w (output)
 //            | i:VALUE                      32-bit integer
 //
@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -140,6 +141,7 @@ struct Launch {
   void (*run_lane)(void**);
   std::vector<void*> arguments;
   unsigned grid_x, grid_y, threads;
+  size_t shared_bytes, shared_limit;  // dynamic: what the launch asked for, what a block may have
 };
 Launch launch;
 
@@ -301,7 +303,17 @@ int find_shared_memory(dl_phdr_info* info, size_t, void* result) {
   return 1;
 }
 
-void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)()) {
+// What a block wrote beyond the dynamic shared memory of its launch is no longer poison.
+void check_dynamic_shared(const unsigned char* dynamic) {
+  for (size_t i = launch.shared_bytes; dynamic && i < launch.shared_limit; ++i) {
+    if (dynamic[i] != POISON) {
+      report("shared %zu %zu %u %u -1", i, launch.shared_bytes, sim_here.block_index.x,
+             sim_here.block_index.y);
+    }
+  }
+}
+
+void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dynamic_shared)()) {
   use_own_signal_stack();
   Block own;
   own.lanes = std::vector<Lane>(launch.threads);
@@ -318,6 +330,7 @@ void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)()) {
     sim_here.block_index = {b % launch.grid_x, b / launch.grid_x, 0};
     if (shared.data) memset(shared.data, POISON, shared.bytes);
     run_block(own.lanes);
+    check_dynamic_shared(static_cast<unsigned char*>(dynamic_shared()));
   }
 }
 
@@ -367,7 +380,9 @@ int main(int, char** argv) {
   launch.grid_x = static_cast<unsigned>(atol(argv[4]));
   launch.grid_y = static_cast<unsigned>(atol(argv[5]));
   launch.threads = static_cast<unsigned>(atol(argv[6]));
-  char** first = argv + 7;
+  launch.shared_bytes = static_cast<size_t>(atol(argv[7]));
+  launch.shared_limit = static_cast<size_t>(atol(argv[8]));
+  char** first = argv + 9;
   char** last = first;
   while (*last) ++last;
 
@@ -375,6 +390,7 @@ int main(int, char** argv) {
   if (!library) report("load %s", dlerror());
   launch.run_lane = reinterpret_cast<void (*)(void**)>(dlsym(library, "sim_run_lane"));
   auto touch_shared = reinterpret_cast<void* (*)()>(dlsym(library, "sim_touch_shared"));
+  auto dynamic_shared = reinterpret_cast<void* (*)()>(dlsym(library, "sim_dynamic_shared"));
 
   std::vector<int32_t> integers;
   read_arguments(memfd, first, last, integers);
@@ -382,7 +398,7 @@ int main(int, char** argv) {
 
   std::atomic<unsigned> next{0};
   std::vector<std::thread> threads;
-  for (int i = 0; i < workers; ++i) threads.emplace_back([&] { run_blocks(next, touch_shared); });
+  for (int i = 0; i < workers; ++i) threads.emplace_back(run_blocks, std::ref(next), touch_shared, dynamic_shared);
   for (auto& thread : threads) thread.join();
   check_margins();
   fflush(stdout);

@@ -108,7 +108,7 @@ def test_only_nan_is_told_apart_from_wrong_numbers():
     text = """
 __device__ float dequant_dot(uint32_t word, const X_T* x, float zero) { return nanf(""); }
 """
-    assert "only NaN" in message_of("dequant_dot", text)
+    assert "holds NaN" in message_of("dequant_dot", text)
 
 
 def test_a_notebook_shows_the_message_alone():

@@ -2,6 +2,7 @@ import pytest
 import torch
 
 from gemlite_edu import simulator
+from gemlite_edu.errors import KernelFault
 
 READS_UNWRITTEN = {
     "static": "__shared__ float data[64];",
@@ -18,7 +19,7 @@ def test_each_block_starts_with_nan_in_shared_memory(launch, declaration):
       out[blockIdx.x * 32 + threadIdx.x] = data[threadIdx.x];
       data[threadIdx.x] = 1.0f;
     }}"""
-    out = launch(text, {"out": torch.zeros(40, 32)}, grid=(40, 1))
+    out = launch(text, {"out": torch.zeros(40, 32)}, grid=(40, 1), shared_bytes=128)
     assert out.isnan().all()
 
 
@@ -30,7 +31,20 @@ def test_dynamic_shared_memory_is_as_large_as_a_block_may_ask(launch):
       __syncthreads();
       out[threadIdx.x] = data[232448 / 4 - 32 + threadIdx.x];
     }"""
-    assert launch(text, {"out": torch.zeros(32)}).tolist() == list(range(31, -1, -1))
+    out = launch(text, {"out": torch.zeros(32)}, shared_bytes=232448)
+    assert out.tolist() == list(range(31, -1, -1))
+
+
+def test_a_write_beyond_what_the_launch_asked_for_is_a_fault(launch):
+    text = """
+    __global__ void kernel(float* out) {
+      extern __shared__ float data[];
+      data[threadIdx.x] = 1.0f;
+      out[threadIdx.x] = 1.0f;
+    }"""
+    launch(text, {"out": torch.zeros(32)}, shared_bytes=128)
+    with pytest.raises(KernelFault, match=r"block \(0, 0\) wrote byte 120 .* asked for 120"):
+        launch(text, {"out": torch.zeros(32)}, shared_bytes=120)
 
 
 def test_a_forgotten_barrier_is_wrong_in_every_block_and_the_same_in_every_run(launch):

@@ -25,7 +25,7 @@ def run(launch, name, expression, inputs, out):
       if (i < n) out[i] = {expression};
     }}"""
     grid = (-(-out.numel() // 1024), 1)
-    return launch(text, {"out": out}, inputs, [out.numel()], grid, threads=1024)
+    return launch(text, {"out": out}, inputs, [out.numel()], grid=grid, threads=1024)
 
 
 def same_bits(a, b):

@@ -72,3 +72,35 @@ template <typename T>
 T min(T a, T b) { return b < a ? b : a; }
 template <typename T>
 T max(T a, T b) { return a < b ? b : a; }
+
+template <typename To, typename From>
+To sim_as(From value) {
+  static_assert(sizeof(To) == sizeof(From), "the same bits, seen as another type");
+  To result;
+  memcpy(&result, &value, sizeof result);
+  return result;
+}
+inline unsigned __float_as_uint(float value) { return sim_as<unsigned>(value); }
+inline int __float_as_int(float value) { return sim_as<int>(value); }
+inline float __uint_as_float(unsigned bits) { return sim_as<float>(bits); }
+inline float __int_as_float(int bits) { return sim_as<float>(bits); }
+inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+
+// Bytes of b:a (b the upper four) chosen by the low three bits of the selector's four nibbles.
+// CUDA Math API, "Integer Intrinsics". The nibble's fourth bit, which copies a sign, is not here.
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) {
+    result |= static_cast<unsigned>(bytes >> 8 * (selector >> 4 * i & 7) & 0xFF) << 8 * i;
+  }
+  return result;
+}
+
+struct alignas(4) uchar4 { unsigned char x, y, z, w; };
+struct alignas(8) float2 { float x, y; };
+struct alignas(8) uint2 { unsigned x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(16) int4 { int x, y, z, w; };

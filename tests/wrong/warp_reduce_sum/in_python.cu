@@ -1,4 +1,4 @@
-// diagnosis: warp_reduce_sum, line
+// diagnosis: must say __device__ before it
 def warp_reduce_sum(value):
     offset = WARP_SIZE // 2
     while offset > 0:

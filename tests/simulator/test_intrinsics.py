@@ -1,0 +1,30 @@
+"""CUDA's intrinsics in the shim, one value or more of each."""
+
+import pytest
+import torch
+
+
+@pytest.mark.parametrize(
+    "expression, expected",
+    [
+        ("__float_as_uint(1.0f) == 0x3F800000u", 1),
+        ("__float_as_int(-0.0f) == INT32_MIN", 1),
+        ("__uint_as_float(0x40490FDBu) > 3.14159f", 1),
+        ("__int_as_float(0x3F800000) == 1.0f", 1),
+        ("__fmaf_rn(1e8f, 1e8f, -1e16f) == fmaf(1e8f, 1e8f, -1e16f)", 1),
+        ("__popc(0xF0F0u)", 8),
+        ("__byte_perm(0x33221100, 0x77665544, 0x7520) == 0x77552200", 1),
+        ("min(3, 2) + max(3, 2)", 5),
+        ("__ldg(in + 2)", 30),
+        ("reinterpret_cast<const int4*>(in)->w", 40),
+        ("reinterpret_cast<const uint2*>(in)[1].x", 30),
+        ("reinterpret_cast<const uchar4*>(in)->x", 10),
+        ("sizeof(float2) + sizeof(float4) + alignof(uint4)", 40),
+        ("warpSize", 32),
+    ],
+)
+def test_it_computes_what_cuda_defines(launch, expression, expected):
+    text = f"__global__ void kernel(const int* in, int* out) {{ out[0] = {expression}; }}"
+    values = torch.tensor([10, 20, 30, 40], dtype=torch.int32)
+    out = launch(text, {"out": torch.zeros(1, dtype=torch.int32)}, {"in": values})
+    assert out.item() == expected
