@@ -6,6 +6,7 @@ import torch
 
 from gemlite_edu import simulator, sources
 from gemlite_edu.devices import MAX_GRID_Y, SIMULATED_CAPABILITY, shared_bytes_per_block
+from gemlite_edu.operands import check_matrix, check_no_grad, per_channel
 from gemlite_edu.packing import WarpInterleaved
 from gemlite_edu.quantize import check_nbits
 
@@ -111,7 +112,7 @@ class Kernel:
             for name, value in (("scales", scales), ("zeros", zeros)):
                 if value is None:
                     raise TypeError(f"{self.name} needs {name}: a number, or float32 ({N}, 1)")
-                tensors[name] = _per_channel(name, value, N, x.device)
+                tensors[name] = per_channel(name, value, N, x.device)
         elif scales is not None or zeros is not None:
             raise ValueError(f"{self.name} takes unquantized weights: leave scales and zeros out")
         run = self._run_on_gpu if x.is_cuda else self._run_in_simulator
@@ -182,8 +183,8 @@ class Kernel:
 
     def _check_operands(self, x, W):
         """N, once x and W are known to fit each other and this kernel."""
-        _check_tensor("x", x, self.x_dtype)
-        _check_tensor("W", W, torch.int32 if self._launch.is_packed else self.x_dtype)
+        check_matrix("x", x, self.x_dtype)
+        check_matrix("W", W, torch.int32 if self._launch.is_packed else self.x_dtype)
         if x.device != W.device:
             raise ValueError(f"x is on {x.device} and W on {W.device}: move one to the other")
         if self.device != "auto" and x.device.type != self.device:
@@ -212,49 +213,9 @@ class Kernel:
                 f"out must be {shape} {self.x_dtype} on {x.device}, "
                 f"got {tuple(out.shape)} {out.dtype} on {out.device}"
             )
+        check_no_grad("out", out)
         if not out.is_contiguous():
             raise ValueError(f"out must be contiguous, its strides are {out.stride()}")
         memory = out.untyped_storage().data_ptr()
         if memory in (x.untyped_storage().data_ptr(), W.untyped_storage().data_ptr()):
             raise ValueError("out shares its memory with x or W: pass a fresh tensor")
-
-
-def _check_tensor(name, tensor, dtype):
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
-    if tensor.dtype != dtype:
-        raise TypeError(f"{name} must be {dtype}, got {tensor.dtype}")
-    if tensor.layout != torch.strided:
-        raise TypeError(f"{name} must be a dense tensor, got {tensor.layout}")
-    if tensor.dim() != 2 or tensor.shape[1] == 0 or (name == "W" and tensor.shape[0] == 0):
-        form = "(M, K), K >= 1" if name == "x" else "(N, columns), both >= 1"
-        raise ValueError(f"{name} must have shape {form}, got {tuple(tensor.shape)}")
-    _check_no_grad(name, tensor)
-
-
-def _check_no_grad(name, tensor):
-    if torch.is_grad_enabled() and tensor.requires_grad:
-        raise ValueError(
-            f"{name} requires grad and this kernel has no backward: use torch.no_grad()"
-        )
-
-
-def _per_channel(name, value, N, device):
-    """`value`, a number or a float32 tensor of 1 or N elements, as N float32 on `device`."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return torch.full((N,), float(value), device=device)
-    if not isinstance(value, torch.Tensor):
-        came = type(value).__name__
-        raise TypeError(f"{name} must be a number or a float32 tensor (N, 1), got {came}")
-    _check_no_grad(name, value)
-    if value.dtype != torch.float32:
-        raise TypeError(f"{name} must be float32, got {value.dtype}: use {name}.float()")
-    if value.device != device:
-        raise ValueError(f"{name} is on {value.device} and x on {device}: move one to the other")
-    if value.numel() == 1:
-        return value.reshape(1).expand(N).contiguous()
-    if tuple(value.shape) not in ((N, 1), (N,)):
-        raise ValueError(
-            f"{name} must be one number or ({N}, 1), one per output, got {tuple(value.shape)}"
-        )
-    return value.reshape(N).contiguous()

@@ -11,7 +11,7 @@ PACKAGE = Path(gemlite_edu.__file__).parent
 FLOORS = [
     {"errors", "devices", "formats", "quantize", "reference", "real_layer"},
     {"packing"},
-    {"sources", "build_cache"},
+    {"sources", "build_cache", "operands"},
     {"cuda", "simulator"},
     {"kernels", "progress"},
     {"checker", "draw", "info"},

@@ -108,6 +108,12 @@ def codes(nbits, N, K, seed):
     return CodesCase(f"{nbits}-bit, N = {N}, K = {K}", nbits, _codes(nbits, N, K, generator))
 
 
+def real_codes(nbits=4):
+    """A `CodesCase` of a real layer, per-channel quantized."""
+    W_q = quantize_linear(real_layer("attention_query").weight, nbits).W_q
+    return CodesCase(f"real layer (attention_query of MiniLM), {nbits}-bit", nbits, W_q)
+
+
 def _codes(nbits, N, K, generator):
     W_q = torch.randint(0, 2**nbits, (N, K), dtype=torch.uint8, generator=generator)
     if N * K >= 2**nbits:

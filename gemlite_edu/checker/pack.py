@@ -16,8 +16,9 @@ _SHAPES = (  # nbits, N, K
 
 @cache
 def codes_cases():
-    """Codes of every width, ragged and over several tiles."""
-    return [cases.codes(nbits, N, K, seed) for seed, (nbits, N, K) in enumerate(_SHAPES)]
+    """Codes of every width, ragged and over several tiles, and those of a real layer."""
+    found = [cases.codes(nbits, N, K, seed) for seed, (nbits, N, K) in enumerate(_SHAPES)]
+    return [*found, cases.real_codes()]
 
 
 def _fields(case):
