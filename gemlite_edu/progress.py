@@ -32,15 +32,16 @@ def states():
 
 
 def record(name, state):
-    """Remember `state` of exercise `name`; what was solved stays solved."""
+    """Remember `state` of exercise `name`; what was solved stays solved. False outside a workbook."""
     path = _path()
     known = states()
     if path is None or known.get(name) == SOLVED:
-        return
+        return path is not None
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(f".{os.getpid()}")
     unfinished.write_text(json.dumps(known | {name: state}, indent=1))
     unfinished.replace(path)
+    return True
 
 
 def _path():

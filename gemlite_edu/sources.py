@@ -26,8 +26,12 @@ _COMPILER_HINTS = (
 
 
 def read(file_name):
-    """The text of one file of `cuda_kernels/`."""
-    return (FOLDER / file_name).read_text()
+    """The text of one file of `cuda_kernels/`; "gemv_a16wn_fp32" means its .cu."""
+    path = FOLDER / (file_name if "." in file_name else f"{file_name}.cu")
+    if not path.exists():
+        names = ", ".join(sorted(p.name for p in FOLDER.iterdir()))
+        raise ValueError(f"there is no file {file_name!r}; there are {names}")
+    return path.read_text()
 
 
 def hole(name, kernel):
@@ -36,6 +40,7 @@ def hole(name, kernel):
     >>> print(hole("warp_reduce_sum", "gemv_a16wn_fp32").splitlines()[1])
     __device__ float warp_reduce_sum(float value) {
     """
+    kernel = kernel.removesuffix(".cu")
     holes = _holes(f"{kernel}.cu")
     if name not in holes:
         raise ValueError(f"{kernel} has no hole {name!r}; its holes are {', '.join(holes)}")

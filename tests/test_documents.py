@@ -15,8 +15,8 @@ def test_the_code_in_the_readme_runs():
     for block in blocks:
         exec(block, namespace)
     assert namespace["y"].shape == (1, 4096)
-    signed = namespace["kernel"](namespace["x"], namespace["W_packed"], 1.0, 0.0)
-    assert signed.isfinite().all()
+    right = namespace["x"].double() @ namespace["q"].dequantize().double().T
+    assert (namespace["y"] - right).abs().max() < 0.05
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)

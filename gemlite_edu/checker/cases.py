@@ -48,13 +48,13 @@ class CodesCase:
     W_q: torch.Tensor
 
 
-def exact_gemv(nbits, N, K, seed, has_zeros=True):
+def exact_gemv(nbits, N, K, seed):
     """A `GemvCase` with exact inputs. Raises AssertionError if it would not be telling."""
     generator = torch.Generator().manual_seed(seed)
     W_q = _codes(nbits, N, K, generator)
     rows = torch.arange(N).reshape(N, 1)
     scales = 2.0 ** (rows * 3 % 8 - 6)
-    zeros = (rows * 5 + 1) % 2**nbits if has_zeros else torch.zeros(N, 1)
+    zeros = (rows * 5 + 1) % 2**nbits
     M = 2 * nbits
     x = _every_k_once(M, K, 1 if nbits > 4 else 3, generator)
     case = GemvCase(

@@ -38,10 +38,11 @@ def check(name, answer):
         how = f"bit for bit in {exact} cases" if exact else "within rounding in every case"
         print(f"{name}: right{where}, {how}")
         print("".join(f"{line}\n" for line in lines if line), end="")
-    progress.record(name, progress.SOLVED)
+    if exercise.notebook and not progress.record(name, progress.SOLVED):
+        print("  (not recorded: the current folder is in no workbook)")
 
 
-def hint(name, level):
+def hint(name, level=1):
     """Print hint 1, 2 or 3 for exercise `name`; a later one says more, none is the code."""
     if level not in (1, 2, 3):
         raise ValueError(f"level must be 1, 2 or 3, got {level!r}")

@@ -133,10 +133,16 @@ FP4 = Format(
             lambda t: _fp4(t.codes // 2) * (1 - 2 * (t.codes % 2))
         ),
         "the exponent is one too large: its bias is 1": lambda t: _fp4(t.codes) * 2,
-        "exponent 0 has no hidden one: codes 0 and 1 are 0 and 0.5": (
+        "exponent 0 is given a hidden one; it has none: codes 0 and 1 are 0 and 0.5": (
             lambda t: torch.where(
                 t.codes % 8 < 2, (0.5 + 0.25 * (t.codes % 2)) * _signs(t), _fp4(t.codes)
             )
+        ),
+        "m / 2 is a division of integers, which drops the half: write 0.5f * m": (
+            lambda t: _lookup((0, 0, 1, 1, 2, 2, 4, 4))(t.codes % 8) * _signs(t)
+        ),
+        "2^(e - 1) is written with ^, which is XOR in C: write 1 << (e - 1)": (
+            lambda t: _lookup((0, 0.5, 2, 3, 3, 4.5, 0, 0))(t.codes % 8) * _signs(t)
         ),
         "the three bits below the sign are taken as an integer": lambda t: t.codes % 8 * _signs(t),
         "the codes are taken as two's complement": lambda t: _twos_complement(t.codes),

@@ -61,6 +61,10 @@ def mistakes_of(format):
         )
     if format.has_zeros:
         mistakes |= _ZEROS_OUTSIDE_THE_PRODUCT
+    else:
+        mistakes["zero is subtracted, but this format has no zero-point"] = with_values(
+            lambda t: format.decode(t.codes, t.zeros) - t.zeros
+        )
     return {name: lambda case, make=make: make(Tiles.of(case)) for name, make in mistakes.items()}
 
 
@@ -86,6 +90,9 @@ def _wrong_codes(format):
         found["the codes are taken in AWQ's order 0 2 4 6 1 3 5 7"] = _awq_order
     if format.widths != (4,):
         found["the mask is 15, whatever W_NBITS is"] = lambda t: t.read(0xF)
+        found["the shift and the mask are those of 4 bits, whatever W_NBITS is"] = lambda t: t.read(
+            0xF, shift=lambda j: (28 - 4 * j) % 32
+        )
     if not format.is_table:
         found["the shifted word is not masked, so that the codes above it stay in"] = lambda t: (
             t.read(0xFFFFFFFF)

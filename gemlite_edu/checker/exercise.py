@@ -10,6 +10,7 @@ import torch
 class Exercise:
     """One thing to write, with everything needed to judge it.
 
+    notebook: where it is an exercise; None for a check that only a lesson makes.
     output, dtype: what the answer computes is called, and its dtype.
     expected(case) -> (right output, None) for exact equality, (right float64 output, elementwise
         bound) where rounding is allowed.
@@ -19,7 +20,7 @@ class Exercise:
     """
 
     name: str
-    notebook: str
+    notebook: str | None
     output: str
     dtype: torch.dtype
     is_kernel: bool

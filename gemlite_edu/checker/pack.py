@@ -125,6 +125,11 @@ def _interleaved_over_row(case):
     return _words(rows, shifts_of(layout))
 
 
+def _misprinted_mask(case):
+    fields, layout = _fields(case)
+    return _words(fields & (case.nbits**2 - 1), shifts_of(layout))
+
+
 def bytes_reversed(words, nbits):
     """The same words with their bytes in reverse order; None if that reverses the codes too."""
     if nbits not in (1, 2, 4):
@@ -173,5 +178,6 @@ PACK = Exercise(
             _interleaved_over_row
         ),
         "the bytes of each word are in reverse order": _pack_bytes_reversed,
+        "the codes are masked with nbits**2 - 1; it is 2**nbits - 1": _misprinted_mask,
     },
 )

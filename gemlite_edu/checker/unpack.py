@@ -116,6 +116,9 @@ UNPACK = Exercise(
             mask=lambda nbits: 1 << nbits - 1
         ),
         "the mask is 15, whatever nbits is": _reading(mask=lambda nbits: 15),
+        "the mask is applied before the shift, where it keeps the lowest field alone": _reading(
+            words=lambda case: case.W_packed & (2**case.nbits - 1)
+        ),
         "the shifted word is not masked, so that its upper neighbours stay in": _reading(
             mask=lambda nbits: 0xFF
         ),

@@ -78,6 +78,10 @@ def _own_value_again(case):
     return (_lane_sums(case)[..., 0] * 32).half()
 
 
+def _first_values(case):
+    return _lane_sums(case)[..., [0, 16, 8, 4, 2, 1]].sum(-1).half()
+
+
 def _arguments_swapped(case):
     return (_lane_sums(case)[..., 0] + 31).half()
 
@@ -130,6 +134,7 @@ WARP_REDUCE_SUM = Exercise(
         "the offsets 31 to 1 are all taken, so that lanes count many times": _after(
             range(31, 0, -1)
         ),
+        "each step shuffles the lane's first value, not its running sum": _first_values,
         "the largest partial sum is taken instead of the sum": _after(
             (16, 8, 4, 2, 1), combine=torch.maximum
         ),

@@ -1,5 +1,7 @@
 """Predict a number before you see it: who has committed to a guess sees more in the answer."""
 
+import math
+
 _predictions = {}
 
 
@@ -7,6 +9,8 @@ def predict(what, value=None):
     """Store your prediction, a number, of `what`. With None it waits for one."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
         raise TypeError(f"a prediction is a number, got {type(value).__name__}")
+    if value is not None and not math.isfinite(value):
+        raise ValueError(f"a prediction is a finite number, got {value}")
     _predictions[what] = value
     if value is None:
         print(f"{what}: put your number in place of None, then run this cell again")
@@ -17,8 +21,7 @@ def predict(what, value=None):
 def reveal(what, measured):
     """Show the measured value of `what` beside the prediction, if there is one."""
     if what not in _predictions:
-        known = ", ".join(_predictions) or "none"
-        raise ValueError(f"there is no prediction of {what!r}; there are: {known}")
+        raise ValueError(f"run the cell with predict({what!r}, ...) first")
     guess = _predictions[what]
     print(f"{what}: it is {measured:g}" + ("" if guess is None else _verdict(guess, measured)))
 

@@ -4,7 +4,7 @@ from gemlite_edu import sources
 
 
 def read(name, hole=None):
-    """Show a file of `cuda_kernels/`, such as "gemv.cuh", or one hole of a kernel.
+    """Show a file of `cuda_kernels/`, such as "gemv.cuh" or a kernel's, or one hole of a kernel.
 
     read("gemv_a16wn_fp32", hole="dequant_dot") shows the function as it ships.
     """

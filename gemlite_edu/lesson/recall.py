@@ -13,6 +13,8 @@ _FOLDER = Path(__file__).parent / "questions"
 
 def recall(question, answer=None):
     """Ask question "05.2", the second one of notebook 05; with a letter, explain that choice."""
+    if not isinstance(question, str):
+        raise TypeError(f'name the question in quotes, recall("00.1", "a"), got {question!r}')
     notebook, _, number = question.partition(".")
     questions = _load(notebook)
     if not number.isdigit() or not 1 <= int(number) <= len(questions):
@@ -25,9 +27,9 @@ def recall(question, answer=None):
             print(f"  {letter}) {choice['text']}")
         print(f'Answer with recall("{question}", "a")')
         return
-    if answer not in choices:
+    if str(answer).lower() not in choices:
         raise ValueError(f"answer with one of {', '.join(choices)}, got {answer!r}")
-    choice = choices[answer]
+    choice = choices[str(answer).lower()]
     print(f"{'Right' if choice['right'] else 'Not quite'}: {choice['because']}")
 
 

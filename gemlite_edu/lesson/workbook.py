@@ -11,10 +11,9 @@ from gemlite_edu.progress import GIVEN_UP, SOLVED, record, states, workbook
 def progress():
     """Print each exercise with its state, and what to do next."""
     known = states()
-    with_notebook = [e for e in EXERCISES.values() if _solution_text(e.name)]
-    for exercise in with_notebook:
+    for exercise in _written_by_the_learner():
         print(f"{exercise.notebook:18} {exercise.name:20} {known.get(exercise.name, 'open')}")
-    unsolved = [e for e in with_notebook if e.name not in known]
+    unsolved = [e for e in _written_by_the_learner() if e.name not in known]
     if unsolved:
         print(f"Next: {unsolved[0].name}, in work/{unsolved[0].notebook}.ipynb")
     else:
@@ -22,20 +21,23 @@ def progress():
 
 
 def reset(notebook):
-    """Start work/`notebook`.ipynb afresh; the old one is kept beside it under a dated name.
+    """Start the exercise notebook "02_bitpacking", or "02", afresh.
+
+    The old one is kept beside it under a dated name.
 
     Returns the path of the kept copy, or None if there was nothing to keep.
     """
     folder = _workbook()
-    pristine = folder / "exercises" / f"{notebook}.ipynb"
-    if not pristine.exists():
-        names = ", ".join(sorted(p.stem for p in pristine.parent.glob("*.ipynb")))
+    every = sorted((folder / "exercises").glob("*.ipynb"))
+    pristine = next((path for path in every if notebook in (path.stem, path.stem[:2])), None)
+    if pristine is None:
+        names = ", ".join(path.stem for path in every)
         raise ValueError(f"there is no exercise notebook {notebook!r}; there are {names}")
     mine = folder / "work" / pristine.name
     mine.parent.mkdir(exist_ok=True)
     kept = None
     if mine.exists():
-        kept = mine.with_name(f"{notebook}.{datetime.now():%Y-%m-%d_%H%M%S_%f}.ipynb")
+        kept = mine.with_name(f"{pristine.stem}.{datetime.now():%Y-%m-%d_%H%M%S_%f}.ipynb")
         mine.rename(kept)
         print(f"kept your old one as work/{kept.name}")
     shutil.copy(pristine, mine)
@@ -57,13 +59,18 @@ def solution(name):
         raise ValueError(
             f'{name} is not solved yet: check("{name}", ...) first, or give_up("{name}")'
         )
-    print(_solution_text(name))
+    shown = [line for line in _solution_text(name).splitlines() if "SOLUTION" not in line]
+    print("\n".join(shown))
+
+
+def _written_by_the_learner():
+    return [exercise for exercise in EXERCISES.values() if exercise.notebook]
 
 
 def _find(name):
-    if name not in EXERCISES or not _solution_text(name):
-        known = ", ".join(n for n in EXERCISES if _solution_text(n))
-        raise ValueError(f"there is no solution of {name!r}; there are {known}")
+    known = [exercise.name for exercise in _written_by_the_learner()]
+    if name not in known:
+        raise ValueError(f"there is no solution of {name!r}; there are {', '.join(known)}")
 
 
 def _solution_text(name):

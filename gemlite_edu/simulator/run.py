@@ -15,6 +15,8 @@ _PAGE = 4096
 _ALIGNMENT = 256
 _MAX_WORKERS = 16
 _POISON = 0xFF
+_PRINTED_LINES = 100
+_WILD = "reached memory that is neither a tensor's nor shared: look at its pointers and indices"
 _SIGNALS = {
     4: "undefined behaviour, such as a division by zero",
     6: "an abort",
@@ -141,13 +143,19 @@ def _spawn(command, memory, time_limit):
     except subprocess.TimeoutExpired:
         raise KernelFault(
             f"the kernel did not end within {time_limit:g} s and was stopped: look for a loop "
-            "whose condition never becomes false, or pass a larger time_limit"
+            "whose condition never becomes false; load(..., time_limit=...) sets the limit"
         ) from None
-    if result.stdout:
-        print(result.stdout, end="")
+    _show_what_it_printed(result.stdout.splitlines())
     if result.returncode and not result.stderr:
         return f"ended {result.returncode}"
     return result.stderr.partition("\n")[0]
+
+
+def _show_what_it_printed(lines):
+    for line in lines[:_PRINTED_LINES]:
+        print(line)
+    if len(lines) > _PRINTED_LINES:
+        print(f"... and {len(lines) - _PRINTED_LINES} more lines: print from one thread alone")
 
 
 def _sentence(status, tensors):
@@ -156,7 +164,7 @@ def _sentence(status, tensors):
         return _memory_sentence(word, fields, tensors)
     if word == "signal":
         number, address, block_x, block_y, thread = fields
-        wild = "reached a null pointer" if address == "(nil)" else "reached memory of no tensor"
+        wild = "reached a null pointer" if address == "(nil)" else _WILD
         return f"{_where(block_x, block_y, thread)}: {_SIGNALS.get(int(number), wild)}"
     if word == "shared":
         offset, asked, block_x, block_y, _ = fields
@@ -166,10 +174,13 @@ def _sentence(status, tensors):
         )
     if word == "stuck":
         kind, missing, block_x, block_y, thread = fields
-        meeting = "__syncthreads" if kind == "barrier" else "a warp operation (shuffle or vote)"
+        if kind == "barrier":
+            waits = f"{_where(block_x, block_y, thread)} waits for ever at __syncthreads"
+            return f"{waits}, which thread {missing} never reaches"
+        warp, lane = divmod(int(thread), 32)
         return (
-            f"{_where(block_x, block_y, thread)} waits for ever at {meeting}: "
-            f"thread {missing} never comes there"
+            f"block ({block_x}, {block_y}), warp {warp}: lane {lane} waits for ever at a shuffle "
+            f"or vote that lane {int(missing) % 32} never makes; is it inside an if?"
         )
     if word == "notinmask":
         mask, lane, block_x, block_y, thread = fields

@@ -55,7 +55,7 @@ def test_a_prediction_is_a_number():
 
 
 def test_nothing_is_revealed_that_was_not_asked():
-    with pytest.raises(ValueError, match="there is no prediction of 'banks'"):
+    with pytest.raises(ValueError, match="run the cell with predict\\('banks'"):
         reveal("banks", 3)
 
 

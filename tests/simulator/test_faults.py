@@ -24,7 +24,10 @@ def body(statement):
         ("if (threadIdx.x == 3) y[100] = 1;", "the kernel wrote y[100], outside y, which has 100"),
         ("((float*)x)[threadIdx.x + 2] = 1;", "thread 0 wrote x[2], but x is an input"),
         ("*(volatile float*)0 = 1;", "thread 0: reached a null pointer"),
-        ("y[0] = *(volatile float*)0x123456789;", "reached memory of no tensor"),
+        (
+            "y[0] = *(volatile float*)0x123456789;",
+            "reached memory that is neither a tensor's nor shared",
+        ),
         ("volatile int zero = 0; y[0] = 7 / zero;", "an integer division by zero"),
         (
             "if (threadIdx.x < 9) __syncthreads(); else while (blockDim.x) __syncwarp(1u << 9);",
@@ -32,11 +35,11 @@ def body(statement):
         ),
         (
             "if (threadIdx.x != 4) y[0] = __shfl_down_sync(0xFFFFFFFFu, 1.0f, 1);",
-            "waits for ever at a warp operation (shuffle or vote): thread 4 never comes there",
+            "warp 0: lane 31 waits for ever at a shuffle or vote that lane 4 never makes",
         ),
         (
             "if (threadIdx.x < 9) __syncthreads(); else y[0] = __shfl_sync(0xFFFFFFFFu, 1.0f, 1);",
-            "thread 0 never comes there",
+            "that lane 0 never makes",
         ),
         (
             "y[0] = __shfl_sync(0xFFFFu, 1.0f, 0);",
@@ -110,3 +113,15 @@ def test_faults_of_several_workers_at_once_are_one_report(launch):
     for _ in range(40):
         with pytest.raises(KernelFault, match=r"^block \(0, 0\), thread 0 reached y\[1000\]"):
             launch(text, {"y": torch.zeros(N)}, {"x": torch.zeros(N)}, grid=(64, 1))
+
+
+def test_a_flood_of_printed_lines_is_cut(launch, capsys):
+    launch(
+        body('printf("%d\\n", threadIdx.x);'),
+        {"y": torch.zeros(N)},
+        {"x": torch.zeros(N)},
+        grid=(50, 1),
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 101
+    assert lines[-1] == "... and 1500 more lines: print from one thread alone"
