@@ -18,7 +18,7 @@ def cache_folder():
     """$GEMLITE_EDU_CACHE, or gemlite_edu in the user's cache folder."""
     chosen = os.environ.get("GEMLITE_EDU_CACHE")
     if chosen:
-        return Path(chosen)
+        return Path(chosen).expanduser().absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gemlite_edu"
 
 
@@ -27,9 +27,15 @@ def cached_build(key, build):
     folder = cache_folder() / hashlib.sha256(repr(key).encode()).hexdigest()[:32]
     if folder.is_dir():
         return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    _remove_stale_builds(folder.parent)
-    unfinished = Path(tempfile.mkdtemp(prefix="building-", dir=folder.parent))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _remove_stale_builds(folder.parent)
+        unfinished = Path(tempfile.mkdtemp(prefix="building-", dir=folder.parent))
+    except OSError as error:
+        raise RuntimeError(
+            f"compiled kernels cannot be kept in {folder.parent} ({error.strerror}): "
+            "set GEMLITE_EDU_CACHE to a folder that can be written"
+        ) from None
     try:
         build(unfinished)
         unfinished.rename(folder)

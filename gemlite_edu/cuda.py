@@ -60,9 +60,9 @@ def launch(library, arguments, grid, threads, shared_bytes, device):
 def find_nvcc():
     """Path of CUDA's compiler: from $CUDA_HOME, PATH or /usr/local/cuda. RuntimeError if none."""
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
-    for path in (shutil.which("nvcc"), f"{home}/bin/nvcc"):
-        if path and os.path.exists(path):
-            return path
+    path = shutil.which("nvcc") or shutil.which(f"{home}/bin/nvcc")
+    if path:
+        return path
     raise RuntimeError(
         "nvcc, the CUDA compiler, was not found, and kernels for the GPU need it: install the CUDA "
         "toolkit of torch.version.cuda's version and set CUDA_HOME, or load with device='cpu'"
@@ -92,7 +92,7 @@ def _build(folder, text, flags, replace):
 @contextlib.contextmanager
 def _ninja_on_path():
     """load_inline runs ninja by name; pip puts it beside python, which may not be on PATH."""
-    before = os.environ["PATH"]
+    before = os.environ.get("PATH", os.defpath)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{before}"
     try:
         yield

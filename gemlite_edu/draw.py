@@ -35,6 +35,8 @@ def word(nbits, col=0):
 
 def warp_words(nbits, rows=2, words=6):
     """Which codes W_q[n, k] the first `words` words of each row hold, over the (n, k) plane."""
+    if not 1 <= words <= len(_COLORS):
+        raise ValueError(f"words must be from 1 to {len(_COLORS)}, got {words}")
     layout = WarpInterleaved(nbits)
     figure, axes = _canvas(10, 0.9 + 0.45 * rows)
     for n in range(rows):

@@ -10,17 +10,17 @@ from gemlite_edu.build_cache import cache_folder
 
 
 def report():
-    """Versions, compilers and devices as text, one `name: value` a line. Never raises."""
+    """Versions, compilers and devices as text, `name: value` in each line; what lacks says why."""
     facts = {
         "gemlite_edu": gemlite_edu.__version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "processors": os.cpu_count(),
         **{name: _version_of(name) for name in ("torch", "triton", "numpy", "ninja")},
-        "C++ compiler": _compiler(),
-        "CUDA compiler": _cuda_compiler(),
+        "C++ compiler": _or_why_not(_compiler),
+        "CUDA compiler": _or_why_not(_cuda_compiler),
         **_gpus(),
-        "kernel cache": cache_folder(),
+        "kernel cache": _or_why_not(cache_folder),
     }
     return "\n".join(f"{name}: {value}" for name, value in facts.items())
 
@@ -32,22 +32,23 @@ def _version_of(package):
         return "not installed"
 
 
+def _or_why_not(fact):
+    try:
+        return fact()
+    except (ImportError, OSError, RuntimeError) as error:
+        return f"none: {error}"
+
+
 def _compiler():
     from gemlite_edu.simulator.build import find_compiler
 
-    try:
-        return _first_line([find_compiler(), "--version"])
-    except RuntimeError as error:
-        return error
+    return _first_line([find_compiler(), "--version"])
 
 
 def _cuda_compiler():
     from gemlite_edu.cuda import find_nvcc
 
-    try:
-        return _first_line([find_nvcc(), "--version"], contains="release")
-    except RuntimeError:
-        return "none (needed only to run kernels on a GPU)"
+    return _first_line([find_nvcc(), "--version"], contains="release")
 
 
 def _first_line(command, contains=""):
@@ -56,8 +57,10 @@ def _first_line(command, contains=""):
 
 
 def _gpus():
-    import torch
-
+    try:
+        import torch
+    except ImportError as error:
+        return {"GPU": f"unknown: {error}"}
     if not torch.cuda.is_available():
         return {"GPU": "none (kernels run in the simulator)"}
     found = {"CUDA of torch": torch.version.cuda}

@@ -6,13 +6,14 @@ import torch
 
 from gemlite_edu import simulator, sources
 from gemlite_edu.devices import MAX_GRID_Y, SIMULATED_CAPABILITY, shared_bytes_per_block
-from gemlite_edu.operands import check_matrix, check_no_grad, per_channel
+from gemlite_edu.operands import check_matrix, check_no_grad, per_channel, shares_memory
 from gemlite_edu.packing import WarpInterleaved
 from gemlite_edu.quantize import check_nbits
 
 _WARP_SIZE = 32
 _X_TYPES = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16"}
 _TIME_LIMIT = 60.0
+_LONGEST_TIME_LIMIT = 86400
 _ENTRY = "gemv"  # the __global__ function of every text
 
 
@@ -50,7 +51,7 @@ def load(
     Raises ValueError or TypeError for unknown names, widths, dtypes, holes and texts that do not
     compile; RuntimeError without a compiler.
     """
-    if name not in KERNELS:
+    if not isinstance(name, str) or name not in KERNELS:
         raise ValueError(f"there is no kernel {name!r}; there are {', '.join(KERNELS)}")
     if x_dtype not in _X_TYPES:
         raise ValueError(f"x_dtype must be torch.float16 or torch.bfloat16, got {x_dtype}")
@@ -64,8 +65,10 @@ def load(
         raise ValueError(f"device must be 'auto', 'cpu' or 'cuda', got {device!r}")
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError("torch sees no CUDA GPU here: load with device='cpu' for the simulator")
-    if not isinstance(time_limit, (int, float)) or not time_limit > 0:
-        raise ValueError(f"time_limit must be a positive number of seconds, got {time_limit!r}")
+    if not isinstance(time_limit, (int, float)) or not 0 < time_limit <= _LONGEST_TIME_LIMIT:
+        raise ValueError(
+            f"time_limit must be seconds, up to {_LONGEST_TIME_LIMIT}, got {time_limit!r}"
+        )
     kernel = Kernel(name, nbits, x_dtype, replace, device, time_limit)
     if device == "cpu":
         kernel.compile_for_simulator()
@@ -102,11 +105,6 @@ class Kernel:
         """
         N = self._check_operands(x, W)
         M, K = x.shape
-        if out is None:
-            out = torch.empty(M, N, dtype=self.x_dtype, device=x.device)
-        self._check_out(out, (M, N), x, W)
-        if M == 0:
-            return out
         tensors = {"x": x.contiguous(), "W": W.contiguous()}
         if self._launch.is_packed:
             for name, value in (("scales", scales), ("zeros", zeros)):
@@ -115,6 +113,12 @@ class Kernel:
                 tensors[name] = per_channel(name, value, N, x.device)
         elif scales is not None or zeros is not None:
             raise ValueError(f"{self.name} takes unquantized weights: leave scales and zeros out")
+        if out is None:
+            out = torch.empty(M, N, dtype=self.x_dtype, device=x.device)
+        else:
+            self._check_out(out, (M, N), x.device, tensors)
+        if M == 0:
+            return out
         run = self._run_on_gpu if x.is_cuda else self._run_in_simulator
         run(tensors, out, (N, K), self.grid(M, N))
         return out
@@ -131,7 +135,7 @@ class Kernel:
 
     def compile_for_simulator(self):
         """Path of this kernel's library for the simulator, compiled if it is not in the cache."""
-        if "cpu" not in self._libraries:
+        if "cpu" not in self._libraries or not self._libraries["cpu"].exists():
             self._libraries["cpu"] = simulator.build_kernel(
                 self.source, _ENTRY, self._defines, self.replace
             )
@@ -205,17 +209,17 @@ class Kernel:
             raise ValueError(f"x has M = {M} rows, a launch takes {MAX_GRID_Y}: split x by rows")
         return N
 
-    def _check_out(self, out, shape, x, W):
+    def _check_out(self, out, shape, device, tensors):
         if not isinstance(out, torch.Tensor):
             raise TypeError(f"out must be a torch.Tensor, got {type(out).__name__}")
-        if out.dtype != self.x_dtype or tuple(out.shape) != shape or out.device != x.device:
+        if out.dtype != self.x_dtype or tuple(out.shape) != shape or out.device != device:
             raise ValueError(
-                f"out must be {shape} {self.x_dtype} on {x.device}, "
+                f"out must be {shape} {self.x_dtype} on {device}, "
                 f"got {tuple(out.shape)} {out.dtype} on {out.device}"
             )
         check_no_grad("out", out)
         if not out.is_contiguous():
             raise ValueError(f"out must be contiguous, its strides are {out.stride()}")
-        memory = out.untyped_storage().data_ptr()
-        if memory in (x.untyped_storage().data_ptr(), W.untyped_storage().data_ptr()):
-            raise ValueError("out shares its memory with x or W: pass a fresh tensor")
+        for name, tensor in tensors.items():
+            if shares_memory(out, tensor):
+                raise ValueError(f"out shares its memory with {name}: pass a fresh tensor")

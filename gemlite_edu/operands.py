@@ -1,5 +1,7 @@
 """Floor 2: what a kernel may be given; one sentence about anything else."""
 
+import numbers
+
 import torch
 
 
@@ -29,7 +31,7 @@ def check_no_grad(name, tensor):
 
 def per_channel(name, value, N, device):
     """`value`, a number or a float32 tensor of 1 or N elements, as N float32 on `device`."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
         return torch.full((N,), float(value), device=device)
     if not isinstance(value, torch.Tensor):
         came = type(value).__name__
@@ -46,3 +48,8 @@ def per_channel(name, value, N, device):
             f"{name} must be one number or ({N}, 1), one per output, got {tuple(value.shape)}"
         )
     return value.reshape(N).contiguous()
+
+
+def shares_memory(a, b):
+    """Whether two contiguous tensors have a byte in common."""
+    return a.data_ptr() < b.data_ptr() + b.nbytes and b.data_ptr() < a.data_ptr() + a.nbytes

@@ -1,4 +1,4 @@
-"""Floor 4: which exercises are solved or given up, in a file of the learner's.
+"""Floor 3½: which exercises are solved or given up, in a file of the learner's.
 
 The file is $GEMLITE_EDU_PROGRESS, or work/progress.json of the workbook around the current folder;
 outside a workbook nothing is kept.
@@ -26,13 +26,16 @@ def states():
     if path is None or not path.exists():
         return {}
     try:
-        return json.loads(path.read_text())
-    except ValueError as error:
+        return dict(json.loads(path.read_text()))
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{path} is damaged ({error}): rename it to start afresh") from None
 
 
 def record(name, state):
-    """Remember `state` of exercise `name`; what was solved stays solved. False outside a workbook."""
+    """Remember `state` of exercise `name`; False if there is no workbook to remember it in.
+
+    What was solved stays solved.
+    """
     path = _path()
     known = states()
     if path is None or known.get(name) == SOLVED:

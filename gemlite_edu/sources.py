@@ -12,7 +12,9 @@ from gemlite_edu.errors import KernelTextError
 FOLDER = Path(__file__).parent / "cuda_kernels"
 
 _HOLE = re.compile(r"^// BEGIN HOLE (\w+)\n(.*?)^// END HOLE$", re.DOTALL | re.MULTILINE)
-_LOCAL_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"$')
+_LOCAL_INCLUDE = re.compile(r'#include "(\w+\.cuh)"')
+# Comments, strings and characters: what a check of the code must not read.
+_NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 # g++: "file:3:12: error: text"; nvcc: "file(3): error: text"
 _COMPILER_ERROR = re.compile(
     r"^(.+?)[:(](\d+)[:)](?:\d*:)? (?:fatal )?error\b:? *(.*?)(?: \[-W.*\])?$", re.MULTILINE
@@ -31,7 +33,7 @@ def read(file_name):
     if not path.exists():
         names = ", ".join(sorted(p.name for p in FOLDER.iterdir()))
         raise ValueError(f"there is no file {file_name!r}; there are {names}")
-    return path.read_text()
+    return path.read_text(encoding="utf-8")
 
 
 def hole(name, kernel):
@@ -84,68 +86,78 @@ def _holes(file_name):
 
 
 def _expand_file(file_name, replace, seen):
+    """Pieces of the text of a file with its includes in place; what fills a hole stays as it is."""
     seen.add(file_name)
-    yield f'#line 1 "{file_name}"\n'
     text = read(file_name)
-    text = _HOLE.sub(lambda match: _fill(match, text, file_name, replace), text)
-    line_number = 0
-    for line in text.split("\n"):
-        line_number = _next_line_number(line, line_number)
+    yield f'#line 1 "{file_name}"\n'
+    end = 0
+    for match in _HOLE.finditer(text):
+        if match[1] in replace:
+            yield from _expand_includes(text, end, match.start(), file_name, replace, seen)
+            yield _filled(match, text, file_name, replace[match[1]])
+            end = match.end()
+    yield from _expand_includes(text, end, len(text), file_name, replace, seen)
+
+
+def _expand_includes(text, start, end, file_name, replace, seen):
+    line_number = text[:start].count("\n")
+    for line in text[start:end].splitlines(keepends=True):
+        line_number += 1
         include = _LOCAL_INCLUDE.match(line)
-        if include:
-            if include[1] not in seen:
-                yield from _expand_file(include[1], replace, seen)
-                yield f'#line {line_number + 1} "{file_name}"'
-        elif line != "#pragma once":
-            yield line
-        yield "\n"
+        if not include:
+            yield "\n" if line.startswith("#pragma once") else line
+        elif include[1] not in seen:
+            yield from _expand_file(include[1], replace, seen)
+            yield f'#line {line_number + 1} "{file_name}"\n'
+        else:
+            yield "\n"
 
 
-def _next_line_number(line, line_number):
-    jump = re.match(r'#line (\d+) "', line)
-    return int(jump[1]) - 1 if jump else line_number + 1
-
-
-def _fill(match, text, file_name, replace):
-    name = match[1]
-    if name not in replace:
-        return match[0]
+def _filled(match, text, file_name, replacement):
     resume = text[: match.end()].count("\n") + 1
     return (
-        f'// BEGIN HOLE {name}\n#line 1 "{name}"\n{_without_first_newline(replace[name])}\n'
+        f'// BEGIN HOLE {match[1]}\n#line 1 "{match[1]}"\n{_without_first_newline(replacement)}\n'
         f'#line {resume} "{file_name}"\n// END HOLE'
     )
 
 
 def _without_first_newline(text):
+    text = text.replace("\r\n", "\n")
     return text[1:] if text.startswith("\n") else text
 
 
 def _check_text(name, text):
     if not isinstance(text, str):
         raise TypeError(f"the text for {name} must be a str, got {type(text).__name__}")
-    code = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    code = _NO_CODE.sub(" ", text)
     if not re.search(rf"\b{name}\s*\(", code):
         raise KernelTextError(f"the text for {name} must define the function {name}(...)")
-    if not re.search(rf"__device__[^;{{}}]*\b{name}\s*\(", code):
-        raise KernelTextError(
-            f"the text for {name} must say __device__ before it: a GPU can call nothing else"
-        )
     opened, closed = code.count("{"), code.count("}")
     if opened != closed:
         raise KernelTextError(f"the text for {name} opens {opened} braces and closes {closed}")
     if re.search(r"^\s*#\s*include", code, re.MULTILINE):
         raise KernelTextError(f"the text for {name} must not include files: leave the #include out")
-    if any(_is_plain_array(statement) for statement in _outside_braces(code).split(";")):
+    for statement in _outside_braces(code).split(";"):
+        _check_for_gpu(name, statement)
+    if re.search(r"\bthread_local\b", code):
+        raise KernelTextError(f"the text for {name} says thread_local, which CUDA does not have")
+
+
+def _check_for_gpu(name, statement):
+    """The simulator's compiler takes plain C++; a GPU wants to be told what it may use."""
+    if re.search(r"\b(using|typedef|__device__|__constant__|constexpr\s[^[]*\()", statement):
+        return
+    if re.match(r"[^(]*\[", statement):
         raise KernelTextError(
             f"the text for {name} has an array outside its functions, which a GPU cannot read: "
             "put __constant__ before it, or move it into the function"
         )
-
-
-def _is_plain_array(statement):
-    is_array = re.match(r"[^(]*\[", statement)
-    return is_array and not re.search("__constant__|__device__|__shared__", statement)
+    if re.search(r"^[^#=(]*\w\s+\w+\s*\(", statement, re.MULTILINE):
+        function = re.search(r"(\w+)\s*\(", statement)[1]
+        raise KernelTextError(
+            f"the text for {name} must say __device__ before {function}(...): "
+            "a GPU can call nothing else"
+        )
 
 
 def _outside_braces(code):

@@ -16,5 +16,5 @@ def test_it_works_without_any_compiler(monkeypatch, tmp_path):
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
     report = info.report()
-    assert "C++ compiler: no C++ compiler found" in report
+    assert "C++ compiler: none: no C++ compiler found" in report
     assert "CUDA compiler: none" in report

@@ -1,5 +1,6 @@
 import math
 import re
+import shutil
 
 import pytest
 import torch
@@ -324,3 +325,34 @@ def test_outputs_beyond_fp16_become_infinite():
     x = torch.tensor([[2.0**15, -(2.0**15)]]).half()
     W = torch.tensor([[4.0, 0.0], [0.0, 4.0]]).half()
     assert load(COALESCED)(x, W).tolist() == [[math.inf, -math.inf]]
+
+
+def test_no_rows_give_no_rows_once_all_else_is_right():
+    kernel = load("gemv_a16wn_fp32", nbits=4)
+    W_packed = pack_warped_int32(torch.zeros(70, 600, dtype=torch.uint8), 4)
+    assert kernel(torch.empty(0, 600).half(), W_packed, 1.0, 7.0).shape == (0, 70)
+    with pytest.raises(TypeError, match="needs scales"):
+        kernel(torch.empty(0, 600).half(), W_packed)
+
+
+def test_out_may_not_share_memory_with_an_operand_but_may_lie_beside_one():
+    kernel = load("gemv_a16w16_warp")
+    room = torch.zeros(3, 8, dtype=torch.float16)
+    W = torch.zeros(8, 8, dtype=torch.float16)
+    assert kernel(room[:1], W, out=room[1:2]).data_ptr() == room[1:2].data_ptr()
+    with pytest.raises(ValueError, match="out shares its memory with x"):
+        kernel(room[:2], W, out=room[1:3])
+
+
+def test_a_kernel_outlives_the_removal_of_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("GEMLITE_EDU_CACHE", str(tmp_path / "kept here"))
+    kernel, x = load("gemv_a16w16_warp"), torch.ones(1, 40, dtype=torch.float16)
+    before = kernel(x, x)
+    shutil.rmtree(tmp_path / "kept here")
+    assert torch.equal(kernel(x, x), before)
+
+
+def test_a_cache_that_cannot_be_written_gets_a_sentence(monkeypatch):
+    monkeypatch.setenv("GEMLITE_EDU_CACHE", "/dev/null/cache")
+    with pytest.raises(RuntimeError, match="set GEMLITE_EDU_CACHE to a folder that can be written"):
+        load("gemv_a16w16_warp", device="cpu")

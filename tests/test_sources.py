@@ -65,6 +65,10 @@ def test_putting_a_hole_back_changes_nothing(kernel):
         ("__device__ float other() { return 1; }", r"must define the function dequant_dot\(...\)"),
         ("// dequant_dot(", r"must define the function"),
         (GOOD + "}", "opens 1 braces and closes 2"),
+        ("float twice(float v) { return 2 * v; }\n" + GOOD, r"say __device__ before twice\(...\)"),
+        (GOOD.replace("__device__ ", ""), r"say __device__ before dequant_dot\(...\)"),
+        ("const float table[2] = {1, 2};\n" + GOOD, "an array outside its functions"),
+        ("thread_local int q;\n" + GOOD, "says thread_local"),
         ("#include <cuda.h>\n" + GOOD, "must not include files"),
         (GOOD.replace("zero;", "zero"), r"dequant_dot, line 1: expected ';'"),
         ("\n" + GOOD.replace("return zero", "\n return zeros"), r"line 2: 'zeros' was not"),
@@ -93,3 +97,27 @@ def test_a_failure_that_is_no_message_is_shown_whole():
 def test_wrong_holes_and_types_are_named(replace):
     with pytest.raises((ValueError, TypeError), match="dequant"):
         sources.expand("gemv_a16wn_fp32", replace)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "const char brace = '{'; // {\"",
+        "using Row = float[16];",
+        '/*\n#include "old.cuh"\n*/',
+        "#define TWICE(v) (2 * (v))",
+        "__constant__ float table[2] = {1, 2};",
+        "constexpr int twice(int v) { return 2 * v; }",
+        "template <typename T>\n__device__ T twice(T v) { return v + v; }",
+        "struct Pair { float a, b; };",
+    ],
+)
+def test_what_cuda_allows_may_stand_before_the_function(before):
+    text = f"{before}\n{GOOD}"
+    load("gemv_a16wn_fp32", nbits=4, replace={"dequant_dot": text}, device="cpu")
+
+
+def test_windows_line_endings_count_like_others():
+    text = "\r\n" + GOOD.replace("return zero", "\r\n return zeros")
+    with pytest.raises(KernelTextError, match="line 2: 'zeros' was not"):
+        load("gemv_a16wn_fp32", nbits=4, replace={"dequant_dot": text}, device="cpu")

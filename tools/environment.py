@@ -24,10 +24,10 @@ def main(extra):
     if read(stamp) == wanted:
         return
     print("Installing into .venv (once; it takes some minutes and about 2 GB)", flush=True)
-    if read(os.path.join(VENV, "made-with")) != python:
+    if read(os.path.join(VENV, "made-with")) != python + ROOT:
         shutil.rmtree(VENV, ignore_errors=True)
         run([python, "-m", "venv", VENV], "could not create .venv")
-        write(os.path.join(VENV, "made-with"), python)
+        write(os.path.join(VENV, "made-with"), python + ROOT)
     pip = [os.path.join(VENV, "bin", "python"), "-m", "pip", "--disable-pip-version-check"]
     run(
         pip + ["install", "-q", "-c", "constraints.txt", "-e", ".[" + extra + "]"],
@@ -60,7 +60,10 @@ def problem_of(path, name):
     if path is None:
         return "There is no %s: sudo apt install python3 python3-venv" % name
     code = "import sys; print(sys.version_info[0] * 100 + sys.version_info[1])"
-    number = int(subprocess.check_output([path, "-c", code]))
+    try:
+        number = int(subprocess.check_output([path, "-c", code], stderr=subprocess.DEVNULL))
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return "%s does not run: name another with make PYTHON=python3.12" % path
     version = (number // 100, number % 100)
     if not OLDEST <= version <= NEWEST:
         return (
@@ -73,7 +76,7 @@ def problem_of(path, name):
 
 
 def fingerprint(python):
-    digest = hashlib.sha256(python.encode())
+    digest = hashlib.sha256((python + ROOT).encode())  # a moved checkout installs afresh
     for name in ("pyproject.toml", "constraints.txt"):
         with open(os.path.join(ROOT, name), "rb") as file:
             digest.update(file.read())

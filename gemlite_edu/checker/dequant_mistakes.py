@@ -65,6 +65,9 @@ def mistakes_of(format):
         mistakes["zero is subtracted, but this format has no zero-point"] = with_values(
             lambda t: format.decode(t.codes, t.zeros) - t.zeros
         )
+        mistakes["the codes are decoded as linear ones, code - zero"] = with_values(
+            lambda t: t.codes - t.zeros
+        )
     return {name: lambda case, make=make: make(Tiles.of(case)) for name, make in mistakes.items()}
 
 

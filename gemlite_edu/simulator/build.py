@@ -46,7 +46,7 @@ def build_kernel(text, entry, defines, replace=None):
 
     def build(folder):
         source = folder / "kernel.cpp"
-        source.write_text(text)
+        source.write_text(text, encoding="utf-8", errors="replace")
         result = _compile([compiler, *flags, str(source), "-o", str(folder / "kernel.so")])
         if result.returncode:
             raise explain_compiler_error(result.stderr, replace)
@@ -73,7 +73,9 @@ def build_runner():
 def _compile(command):
     # English messages, so that a notebook says the same everywhere.
     environment = dict(os.environ, LC_ALL="C")
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
+    return subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", env=environment
+    )
 
 
 def _shim_text():

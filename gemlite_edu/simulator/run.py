@@ -3,6 +3,7 @@
 import mmap
 import os
 import subprocess
+import tempfile
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +12,6 @@ from gemlite_edu.devices import SIMULATED_CAPABILITY, shared_bytes_per_block
 from gemlite_edu.errors import KernelFault
 from gemlite_edu.simulator.build import build_runner
 
-_PAGE = 4096
 _ALIGNMENT = 256
 _MAX_WORKERS = 16
 _POISON = 0xFF
@@ -53,21 +53,24 @@ def run_kernel(library, arguments, launch, time_limit):
     """Launch the kernel in `library` (from `build_kernel`) with `arguments` in order.
 
     time_limit: seconds. Outputs are written in place.
-    Raises KernelFault with a sentence for an access outside a tensor, a write to an input or
-    beyond the dynamic shared memory, lanes that wait for ever, or a kernel that does not end.
+    Raises KernelFault with a sentence for a write outside a tensor, to an input or beyond the
+    dynamic shared memory, an access well outside, lanes that wait for ever, or no end in time.
+    A read up to 255 bytes past a tensor finds NaN instead: tensors start at multiples of 256 bytes.
     """
     blocks = launch.grid[0] * launch.grid[1]
     workers = min(len(os.sched_getaffinity(0)), blocks, _MAX_WORKERS)
-    fault = _run_once(library, arguments, launch, time_limit, workers)
-    if fault and workers > 1:
+    fault, printed = _run_once(library, arguments, launch, time_limit, workers)
+    if fault and fault != _too_long(time_limit) and workers > 1:
         # One worker meets the faults in the order of the blocks: the message is always the same.
-        fault = _run_once(library, arguments, launch, time_limit, workers=1) or fault
+        again, printed = _run_once(library, arguments, launch, time_limit, workers=1)
+        fault = fault if again in (None, _too_long(time_limit)) else again
+    _show_what_it_printed(printed.splitlines())
     if fault:
         raise KernelFault(fault)
 
 
 def _run_once(library, arguments, launch, time_limit, workers):
-    """One sentence about the first fault, or None."""
+    """(one sentence about the first fault, or None; what the kernel printed)."""
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     offsets, total = _layout(tensors)
     memory = os.memfd_create("gemlite_edu")
@@ -78,11 +81,13 @@ def _run_once(library, arguments, launch, time_limit, workers):
             words = _argument_words(arguments, offsets)
             limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
             numbers = [*launch.grid, launch.threads, launch.shared_bytes, limit]
-            command = [build_runner(), library, memory, workers, *numbers, *words]
-            status = _spawn([str(word) for word in command], memory, time_limit)
-            if status:
-                return _sentence(status, tensors)
-            _read(room, tensors, offsets)
+            status, printed = _spawn(
+                [build_runner(), library, memory], [workers, *numbers, *words], time_limit
+            )
+            if status == "done":
+                _read(room, tensors, offsets)
+                return None, printed
+            return _sentence(status, tensors) if status else _too_long(time_limit), printed
     finally:
         os.close(memory)
 
@@ -100,7 +105,7 @@ def _round_up(value, unit):
 
 
 def _region_bytes(tensor):
-    return _round_up(_round_up(tensor.value.nbytes, _ALIGNMENT), _PAGE)
+    return _round_up(_round_up(tensor.value.nbytes, _ALIGNMENT), mmap.PAGESIZE)
 
 
 def _bytes_in(room, tensor, offset):
@@ -135,20 +140,34 @@ def _argument_words(arguments, offsets):
             yield f"p:{argument.name}:{offsets[argument.name]}:{size}:{access}"
 
 
-def _spawn(command, memory, time_limit):
-    try:
-        result = subprocess.run(
-            command, pass_fds=[memory], capture_output=True, text=True, timeout=time_limit
-        )
-    except subprocess.TimeoutExpired:
-        raise KernelFault(
-            f"the kernel did not end within {time_limit:g} s and was stopped: look for a loop "
-            "whose condition never becomes false; load(..., time_limit=...) sets the limit"
-        ) from None
-    _show_what_it_printed(result.stdout.splitlines())
-    if result.returncode and not result.stderr:
-        return f"ended {result.returncode}"
-    return result.stderr.partition("\n")[0]
+def _spawn(program, words, time_limit):
+    """(the runner's report, "" if it was stopped at the time limit; what the kernel printed)."""
+    with tempfile.TemporaryFile() as report, tempfile.TemporaryFile() as printed:
+        command = [str(word) for word in [*program, report.fileno(), *words]]
+        status = ""
+        try:
+            result = subprocess.run(
+                command,
+                pass_fds=[program[-1], report.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                timeout=time_limit,
+            )
+            report.seek(0)
+            status = report.read().decode(errors="replace")
+            status = status or f"the runner ended with {result.returncode} and without a report"
+        except subprocess.TimeoutExpired:
+            pass
+        printed.seek(0)
+        return status, printed.read().decode(errors="replace")
+
+
+def _too_long(time_limit):
+    return (
+        f"the kernel did not end within {time_limit:g} s and was stopped: look for a loop "
+        "whose condition never becomes false; load(..., time_limit=...) sets the limit"
+    )
 
 
 def _show_what_it_printed(lines):
@@ -171,6 +190,11 @@ def _sentence(status, tensors):
         return (
             f"block ({block_x}, {block_y}) wrote byte {offset} of its dynamic shared memory, "
             f"of which the launch asked for {asked}"
+        )
+    if word == "stack":
+        return (
+            f"{_where(*fields[2:])} used more than {fields[0]} KiB of local memory: "
+            "a very large local array, or a recursion that does not end"
         )
     if word == "stuck":
         kind, missing, block_x, block_y, thread = fields

@@ -1,12 +1,13 @@
 // The simulator's process: runs one launch of one kernel and exits.
 //
-//   runner KERNEL.so MEMFD WORKERS GRID_X GRID_Y THREADS SHARED_BYTES SHARED_LIMIT ARGUMENT...
+//   runner KERNEL.so MEMFD REPORT_FD WORKERS GRID_X GRID_Y THREADS SHARED_BYTES SHARED_LIMIT
+//          ARGUMENT...
 //   ARGUMENT = p:NAME:OFFSET:BYTES:ACCESS   tensor in the memfd, ACCESS r (input) or w (output)
 //            | i:VALUE                      32-bit integer
 //
 // A block is one OS thread, its lanes are fibers on it, run in order of their index until each
-// waits or ends. What happened goes to stderr as one line "word fields...": see report() calls.
-// A kernel's printf goes to stdout.
+// waits or ends. What happened goes to REPORT_FD as one line "word fields...": see report() calls;
+// "done" means that all went well. A kernel's printf goes to stdout.
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -17,9 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <string>
@@ -32,12 +35,16 @@ extern "C" __thread SimHere sim_here = {};
 
 namespace {
 
-constexpr size_t PAGE = 4096;
+const size_t PAGE = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 constexpr size_t GUARD = size_t(16) << 20;
 constexpr size_t ALIGNMENT = 256;
-constexpr size_t STACK = size_t(64) << 10;
+constexpr size_t STACK = size_t(512) << 10;        // CUDA gives a thread as much local memory
+constexpr size_t STACK_GUARD = size_t(1) << 20;
+constexpr rlim_t PRINTED_LIMIT = rlim_t(1) << 20;  // bytes; a kernel in a loop prints no more
 constexpr int WARP_SIZE = 32;
 constexpr unsigned char POISON = 0xFF;  // a NaN in every float format
+
+int report_fd;
 
 // The first thread to report ends the process; any other waits for that.
 [[noreturn]] void report(const char* format, ...) {
@@ -48,8 +55,7 @@ constexpr unsigned char POISON = 0xFF;  // a NaN in every float format
   va_start(values, format);
   const int length = vsnprintf(line, sizeof line, format, values);
   va_end(values);
-  fflush(stdout);
-  if (write(STDERR_FILENO, line, length) < 0) {}
+  if (write(report_fd, line, std::min<size_t>(length, sizeof line - 1)) < 0) {}
   _exit(3);
 }
 
@@ -92,42 +98,12 @@ void check_margins() {
   }
 }
 
-// ---- faults
-
-void on_fault(int signal, siginfo_t* info, void*) {
-  const SimHere& here = sim_here;
-  auto* address = static_cast<unsigned char*>(info->si_addr);
-  if (signal == SIGSEGV || signal == SIGBUS) {
-    for (const Tensor& t : tensors) {
-      if (address < t.region - GUARD || address >= t.region + t.region_bytes + GUARD) continue;
-      const bool inside = address >= t.region && address < t.region + t.region_bytes;
-      report("%s %s %td %u %u %u", inside ? "readonly" : "outside", t.name.c_str(), address - t.data,
-             here.block_index.x, here.block_index.y, here.thread_index.x);
-    }
-  }
-  report("signal %d %p %u %u %u", signal, info->si_addr, here.block_index.x, here.block_index.y,
-         here.thread_index.x);
-}
-
-void catch_faults() {
-  struct sigaction action = {};
-  action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
-}
-
-void use_own_signal_stack() {
-  stack_t stack = {};
-  stack.ss_size = STACK;
-  stack.ss_sp = malloc(stack.ss_size);
-  sigaltstack(&stack, nullptr);
-}
-
 // ---- lanes
 
 enum class State { READY, AT_BARRIER, AT_WARP_OPERATION, DONE };
 
 struct Lane {
+  unsigned char* stack_guard = nullptr;
   jmp_buf resume;
   State state = State::DONE;
   unsigned mask = 0;     // of the warp operation it waits at
@@ -153,6 +129,49 @@ struct Block {
 };
 thread_local Block* block;
 
+// ---- faults
+
+// A lane's local arrays and calls have outgrown its stack.
+bool is_in_own_stack_guard(const void* address) {
+  if (!block) return false;
+  const auto* byte = static_cast<const unsigned char*>(address);
+  const unsigned char* guard = block->lanes[block->current].stack_guard;
+  return guard && byte >= guard && byte < guard + STACK_GUARD;
+}
+
+void on_fault(int signal, siginfo_t* info, void*) {
+  const SimHere& here = sim_here;
+  if (is_in_own_stack_guard(info->si_addr)) {
+    report("stack %zu -1 %u %u %u", STACK >> 10, here.block_index.x, here.block_index.y,
+           here.thread_index.x);
+  }
+  auto* address = static_cast<unsigned char*>(info->si_addr);
+  if (signal == SIGSEGV || signal == SIGBUS) {
+    for (const Tensor& t : tensors) {
+      if (address < t.region - GUARD || address >= t.region + t.region_bytes + GUARD) continue;
+      const bool inside = address >= t.region && address < t.region + t.region_bytes;
+      report("%s %s %td %u %u %u", inside ? "readonly" : "outside", t.name.c_str(), address - t.data,
+             here.block_index.x, here.block_index.y, here.thread_index.x);
+    }
+  }
+  report("signal %d %p %u %u %u", signal, info->si_addr, here.block_index.x, here.block_index.y,
+         here.thread_index.x);
+}
+
+void catch_faults() {
+  struct sigaction action = {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
+}
+
+void use_own_signal_stack() {
+  stack_t stack = {};
+  stack.ss_size = size_t(64) << 10;
+  stack.ss_sp = malloc(stack.ss_size);
+  sigaltstack(&stack, nullptr);
+}
+
 void yield_to_scheduler() {
   Block& b = *block;
   if (_setjmp(b.lanes[b.current].resume) == 0) _longjmp(b.scheduler, 1);
@@ -168,13 +187,15 @@ void live_as_lane() {
 }
 
 void create_lane(int index) {
-  auto* stack = static_cast<unsigned char*>(mmap(nullptr, STACK + PAGE, PROT_READ | PROT_WRITE,
+  auto* guard = static_cast<unsigned char*>(mmap(nullptr, STACK_GUARD + STACK, PROT_NONE,
                                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  if (stack == MAP_FAILED) report("memory %s", strerror(errno));
-  mprotect(stack, PAGE, PROT_NONE);
+  if (guard == MAP_FAILED || mprotect(guard + STACK_GUARD, STACK, PROT_READ | PROT_WRITE)) {
+    report("memory %s", strerror(errno));
+  }
+  block->lanes[index].stack_guard = guard;
   ucontext_t fresh, back;
   getcontext(&fresh);
-  fresh.uc_stack.ss_sp = stack + PAGE;
+  fresh.uc_stack.ss_sp = guard + STACK_GUARD;
   fresh.uc_stack.ss_size = STACK;
   makecontext(&fresh, live_as_lane, 0);
   block->current = index;
@@ -334,6 +355,13 @@ void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dy
   }
 }
 
+void limit_printing() {
+  const rlimit limit = {PRINTED_LIMIT, PRINTED_LIMIT};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  signal(SIGXFSZ, SIG_IGN);
+  setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+}
+
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> fields(1);
   for (char c : text) {
@@ -376,13 +404,14 @@ uint64_t sim_exchange(unsigned mask, uint64_t value, int source) {
 }
 
 int main(int, char** argv) {
-  const int memfd = atoi(argv[2]), workers = atoi(argv[3]);
-  launch.grid_x = static_cast<unsigned>(atol(argv[4]));
-  launch.grid_y = static_cast<unsigned>(atol(argv[5]));
-  launch.threads = static_cast<unsigned>(atol(argv[6]));
-  launch.shared_bytes = static_cast<size_t>(atol(argv[7]));
-  launch.shared_limit = static_cast<size_t>(atol(argv[8]));
-  char** first = argv + 9;
+  const int memfd = atoi(argv[2]), workers = atoi(argv[4]);
+  report_fd = atoi(argv[3]);
+  launch.grid_x = static_cast<unsigned>(atol(argv[5]));
+  launch.grid_y = static_cast<unsigned>(atol(argv[6]));
+  launch.threads = static_cast<unsigned>(atol(argv[7]));
+  launch.shared_bytes = static_cast<size_t>(atol(argv[8]));
+  launch.shared_limit = static_cast<size_t>(atol(argv[9]));
+  char** first = argv + 10;
   char** last = first;
   while (*last) ++last;
 
@@ -395,6 +424,7 @@ int main(int, char** argv) {
   std::vector<int32_t> integers;
   read_arguments(memfd, first, last, integers);
   catch_faults();
+  limit_printing();
 
   std::atomic<unsigned> next{0};
   std::vector<std::thread> threads;
@@ -402,5 +432,6 @@ int main(int, char** argv) {
   for (auto& thread : threads) thread.join();
   check_margins();
   fflush(stdout);
+  if (write(report_fd, "done", 4) < 0) {}
   return 0;
 }

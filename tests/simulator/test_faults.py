@@ -85,8 +85,19 @@ def test_a_stack_overflow_does_not_reach_this_process(launch):
       return n == 0 ? *keep : deep(n - 1, here) + here[n % 64];
     }
     __global__ void kernel(int* y) { volatile int z = 0; y[0] = deep(100000, &z); }"""
-    with pytest.raises(KernelFault, match="thread 0"):
+    with pytest.raises(KernelFault, match="thread 0 used more than 512 KiB of local memory"):
         launch(text, {"y": torch.zeros(N, dtype=torch.int32)})
+
+
+def test_a_local_array_as_large_as_cuda_allows_works(launch):
+    text = """
+    __global__ void kernel(int* y) {
+      volatile int scratch[100000];
+      for (int i = 0; i < 100000; ++i) scratch[i] = i;
+      y[threadIdx.x] = scratch[99999];
+    }"""
+    y = launch(text, {"y": torch.zeros(64, dtype=torch.int32)}, threads=64)
+    assert y.tolist() == [99999] * 64
 
 
 def test_outputs_are_untouched_after_a_fault(launch):
@@ -125,3 +136,25 @@ def test_a_flood_of_printed_lines_is_cut(launch, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 101
     assert lines[-1] == "... and 1500 more lines: print from one thread alone"
+
+
+def test_a_kernel_that_prints_for_ever_fills_no_memory(launch, capsys):
+    text = body('volatile int go = 1; while (go) printf("again and again\\n");')
+    with pytest.raises(KernelFault, match="did not end within 1 s"):
+        launch(text, {"y": torch.zeros(N)}, {"x": torch.zeros(N)}, time_limit=1.0)
+    out = capsys.readouterr().out
+    assert out.startswith("again and again\n") and len(out) < 10_000
+
+
+def test_what_goes_to_stderr_is_no_fault(launch, capsys, monkeypatch):
+    monkeypatch.setenv("LD_PRELOAD", "/nonexistent.so")
+    text = body('if (threadIdx.x == 0) fprintf(stderr, "\\xff hello\\n"); y[threadIdx.x] = 1;')
+    y = launch(text, {"y": torch.zeros(32)}, {"x": torch.zeros(N)})
+    assert y.sum() == 32
+    assert "hello" in capsys.readouterr().out
+
+
+def test_a_kernel_that_ends_the_process_has_not_run(launch):
+    with pytest.raises(KernelFault, match="ended with 0 and without a report"):
+        text = "#include <unistd.h>\n" + body("_exit(0);")
+        launch(text, {"y": torch.zeros(N)}, {"x": torch.zeros(N)})

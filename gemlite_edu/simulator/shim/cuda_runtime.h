@@ -4,7 +4,10 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <assert.h>
 #include <string.h>
+
+#include <type_traits>
 
 #include "cooperation.h"
 
@@ -68,10 +71,16 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
   return sim_shuffle(mask, value, source <= (lane | (width - 1)) ? source : lane);
 }
 
-template <typename T>
-T min(T a, T b) { return b < a ? b : a; }
-template <typename T>
-T max(T a, T b) { return a < b ? b : a; }
+template <typename A, typename B>
+std::common_type_t<A, B> min(A a, B b) {
+  const std::common_type_t<A, B> x = a, y = b;
+  return y < x ? y : x;
+}
+template <typename A, typename B>
+std::common_type_t<A, B> max(A a, B b) {
+  const std::common_type_t<A, B> x = a, y = b;
+  return x < y ? y : x;
+}
 
 template <typename To, typename From>
 To sim_as(From value) {
@@ -86,6 +95,13 @@ inline float __uint_as_float(unsigned bits) { return sim_as<float>(bits); }
 inline float __int_as_float(int bits) { return sim_as<float>(bits); }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
+inline int __clz(int bits) { return bits == 0 ? 32 : __builtin_clz(static_cast<unsigned>(bits)); }
+
+// Sum of four products of signed bytes, added to c.
+inline int __dp4a(int a, int b, int c) {
+  for (int i = 0; i < 32; i += 8) c += static_cast<int8_t>(a >> i) * static_cast<int8_t>(b >> i);
+  return c;
+}
 
 // Bytes of b:a (b the upper four) chosen by the low three bits of the selector's four nibbles.
 // CUDA Math API, "Integer Intrinsics". The nibble's fourth bit, which copies a sign, is not here.

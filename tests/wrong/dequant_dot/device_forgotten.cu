@@ -1,4 +1,4 @@
-// diagnosis: must say __device__ before it
+// diagnosis: must say __device__ before dequant_dot(...)
 float dequant_dot(uint32_t word, const X_T* x, float zero) {
   float sum = 0.0f;
   for (int j = 0; j < PACK_FACTOR; ++j) {

@@ -1,4 +1,4 @@
-// diagnosis: reached memory of no tensor
+// diagnosis: reached memory that is neither
 __device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
   float sum = 0.0f;
   for (int j = 0; j < PACK_FACTOR; ++j) {

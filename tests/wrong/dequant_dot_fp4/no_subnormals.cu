@@ -1,4 +1,4 @@
-// diagnosis: exponent 0 has no hidden one: codes 0 and 1 are 0 and 0.5
+// diagnosis: exponent 0 is given a hidden one; it has none: codes 0 and 1 are 0 and 0.5
 __device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
   float sum = 0.0f;
   for (int j = 0; j < PACK_FACTOR; ++j) {

@@ -1,4 +1,4 @@
-// diagnosis: must say __device__ before it
+// diagnosis: must say __device__ before warp_reduce_sum(...)
 def warp_reduce_sum(value):
     offset = WARP_SIZE // 2
     while offset > 0:
