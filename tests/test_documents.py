@@ -1,5 +1,6 @@
-"""What the documents show runs, and what they link to exists."""
+"""What the documents show runs, what they link to exists, what they measured is in the report."""
 
+import json
 import re
 from pathlib import Path
 
@@ -33,3 +34,16 @@ def test_notation_has_every_name_of_the_kernels():
     notation = (ROOT / "NOTATION.md").read_text()
     for name in ("W_NBITS", "PACK_FACTOR", "CODE_MASK", "TILE", "X_T", "lane_id", "WARP_SIZE"):
         assert name in notation
+
+
+def test_the_readme_says_what_the_report_of_the_h200_says():
+    readme = (ROOT / "README.md").read_text()
+    report = json.loads((ROOT / "benchmarks/data/test_gpu_nvidia_h200.json").read_text())
+    speed, launches = report["speed"], report["sanitizer"]["memcheck"]["launches"]
+    for row, where in (("| simulator, 16 cores", "simulator"), ("| NVIDIA H200, CUDA", "GPU")):
+        line = next(line for line in readme.splitlines() if line.startswith(row))
+        assert f"| {speed[f'{where}: changed hole to answer']:.1f} s |" in line
+        assert speed[f"{where}: unchanged kernel, new process"] < 0.01
+    assert f"{launches} launches" in readme
+    assert f"{report['kernels']['tests']['passed']} tests passed" in " ".join(readme.split())
+    assert all(report[part]["passed"] for part in ("kernels", "sanitizer", "notebooks"))
