@@ -7,10 +7,9 @@ import torch
 from gemlite_edu import simulator, sources
 from gemlite_edu.devices import MAX_GRID_Y, SIMULATED_CAPABILITY, shared_bytes_per_block
 from gemlite_edu.operands import check_matrix, check_no_grad, per_channel, shares_memory
-from gemlite_edu.packing import WarpInterleaved
+from gemlite_edu.packing.warp_interleaved import WARP_SIZE, WarpInterleaved
 from gemlite_edu.quantize import check_nbits
 
-_WARP_SIZE = 32
 _X_TYPES = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16"}
 _TIME_LIMIT = 60.0
 _LONGEST_TIME_LIMIT = 86400
@@ -24,7 +23,7 @@ class _Launch:
     is_packed: bool  # takes packed words with scales and zeros, not a plain W
     stages_x: bool = False  # x in dynamic shared memory
     threads: int = 1024
-    threads_per_output: int = _WARP_SIZE
+    threads_per_output: int = WARP_SIZE
 
 
 KERNELS = {
