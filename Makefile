@@ -4,13 +4,15 @@
 
 export PYTHON PORT
 BIN := .venv/bin
+# Any python3 will do here: it looks for one that is new enough, or takes $PYTHON.
+SETUP := command -v python3 >/dev/null || { echo "There is no python3: sudo apt install python3 python3-venv"; exit 1; }; python3 tools/environment.py
 
 lab:
-	@$(or $(PYTHON),python3) tools/environment.py lab
+	@$(SETUP) lab
 	@$(BIN)/python tools/open_lab.py
 
 test:
-	@$(or $(PYTHON),python3) tools/environment.py test
+	@$(SETUP) test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@GEMLITE_EDU_PROGRESS=$$(mktemp -d)/progress.json $(BIN)/python -m pytest \

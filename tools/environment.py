@@ -43,9 +43,11 @@ def check_compiler():
 
 
 def find_python():
-    """The first of $PYTHON, this python and pythonX.Y on PATH that will do."""
-    candidates = [os.environ.get("PYTHON") or sys.executable]
+    """$PYTHON if it is set, else the first of this python and pythonX.Y on PATH that will do."""
+    candidates = [sys.executable]
     candidates += ["python3.%d" % minor for minor in range(NEWEST[1], OLDEST[1] - 1, -1)]
+    if os.environ.get("PYTHON"):
+        candidates = [os.environ["PYTHON"]]
     problem = None
     for candidate in candidates:
         path = shutil.which(candidate)
@@ -58,7 +60,7 @@ def find_python():
 def problem_of(path, name):
     """One sentence on why this python will not do, or None."""
     if path is None:
-        return "There is no %s: sudo apt install python3 python3-venv" % name
+        return "There is no %s: name another with make PYTHON=python3.12" % name
     code = "import sys; print(sys.version_info[0] * 100 + sys.version_info[1])"
     try:
         number = int(subprocess.check_output([path, "-c", code], stderr=subprocess.DEVNULL))

@@ -69,6 +69,12 @@ def test_another_python_on_the_path_is_taken_when_the_first_is_too_old(bare, mon
     assert environment.find_python() == str(good)
 
 
+def test_a_python_named_by_the_user_is_the_only_one_tried(bare, capsys, monkeypatch):
+    script(bare, "python3.12", 'case "$2" in *print*) echo 312;; *) exit 0;; esac')
+    monkeypatch.setenv("PYTHON", "python3.99")
+    assert "There is no python3.99" in stopped(capsys, environment.find_python)
+
+
 def test_a_busy_port(capsys):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
