@@ -23,9 +23,8 @@ def progress():
 def reset(notebook):
     """Start the exercise notebook "02_bitpacking", or "02", afresh.
 
-    The old one is kept beside it under a dated name.
-
-    Returns the path of the kept copy, or None if there was nothing to keep.
+    The old one is kept beside it under a dated name. Returns the path of that copy, or None if
+    there was nothing to keep.
     """
     folder = _workbook()
     every = sorted((folder / "exercises").glob("*.ipynb"))
