@@ -15,6 +15,7 @@ _HOME = {
     "load": "kernels",
     "check": "checker",
     "hint": "checker",
+    "show": "draw",
     "give_up": "lesson",
     "solution": "lesson",
 }

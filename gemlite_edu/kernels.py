@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gemlite_edu import simulator, sources
+from gemlite_edu import nsight, simulator, sources
 from gemlite_edu.devices import MAX_GRID_Y, SIMULATED_CAPABILITY, shared_bytes_per_block
 from gemlite_edu.operands import check_matrix, check_no_grad, per_channel, shares_memory
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE, WarpInterleaved
@@ -90,9 +90,12 @@ class Kernel:
             self._defines["W_NBITS"] = nbits
 
     def __repr__(self):
+        return f"Kernel({self._title()}, device={self.device!r})"
+
+    def _title(self):
         width = "" if self.nbits is None else f", nbits={self.nbits}"
         holes = f", replaces {', '.join(self.replace)}" if self.replace else ""
-        return f"Kernel({self.name}{width}, x_dtype={self.x_dtype}, device={self.device!r}{holes})"
+        return f"{self.name}{width}, x_dtype={self.x_dtype}{holes}"
 
     def __call__(self, x, W, scales=None, zeros=None, out=None):
         """`y[m, n] = scales[n] * sum_k (W_q[n, k] - zeros[n]) x[m, k]`, or `y = x Wᵀ`.
@@ -102,16 +105,7 @@ class Kernel:
         out: (M, N) x_dtype to write into; a new tensor otherwise. Returns y (M, N).
         On CUDA tensors it runs on their device's current stream, on CPU tensors in the simulator.
         """
-        N = self._check_operands(x, W)
-        M, K = x.shape
-        tensors = {"x": x.contiguous(), "W": W.contiguous()}
-        if self._launch.is_packed:
-            for name, value in (("scales", scales), ("zeros", zeros)):
-                if value is None:
-                    raise TypeError(f"{self.name} needs {name}: a number, or float32 ({N}, 1)")
-                tensors[name] = per_channel(name, value, N, x.device)
-        elif scales is not None or zeros is not None:
-            raise ValueError(f"{self.name} takes unquantized weights: leave scales and zeros out")
+        tensors, (M, N, K) = self._operands(x, W, scales, zeros)
         if out is None:
             out = torch.empty(M, N, dtype=self.x_dtype, device=x.device)
         else:
@@ -121,6 +115,41 @@ class Kernel:
         run = self._run_on_gpu if x.is_cuda else self._run_in_simulator
         run(tensors, out, (N, K), self.grid(M, N))
         return out
+
+    def inspect(self, x, W, scales=None, zeros=None):
+        """A `Report` of what the kernel does to memory with these operands, and of what is wrong.
+
+        It runs in the simulator under instruments: requests, sectors, wavefronts per line, and each
+        access checked. Operands as for a call, on the CPU; M at least 1. `report.y` is the output.
+        Raises what a call raises for wrong operands; what the kernel does wrong is in
+        `report.findings`.
+        """
+        tensors, (M, N, K) = self._operands(x, W, scales, zeros)
+        if x.device.type != "cpu":
+            raise ValueError(
+                f"x is on {x.device}, and the simulator inspects on the CPU: use .cpu()"
+            )
+        if M == 0:
+            raise ValueError("x has no rows: there is nothing to inspect")
+        y = torch.full((M, N), torch.nan, dtype=self.x_dtype)
+        arguments, launch = self._simulated_launch(tensors, y, (N, K), self.grid(M, N))
+        library = simulator.build_instrumented_kernel(
+            self.source, _ENTRY, self._defines, self.replace
+        )
+        columns, rows = launch.grid
+        title = (
+            f"{self._title()}, M = {M}, N = {N}, K = {K}: "
+            f"{columns} x {rows} blocks of {launch.threads} threads"
+        )
+        return simulator.inspect_kernel(
+            library, self.source, arguments, launch, self.time_limit, title, self._recorded()
+        )
+
+    def _recorded(self):
+        if self.replace:
+            return ""
+        width = "" if self.nbits is None else f", {self.nbits} bits"
+        return nsight.where_recorded(f"{self.name}{width}, {str(self.x_dtype)[6:]}")
 
     @property
     def threads_per_block(self):
@@ -152,15 +181,18 @@ class Kernel:
         return self._libraries[device]
 
     def _run_in_simulator(self, tensors, out, sizes, grid):
+        result = torch.full_like(out, torch.nan)
+        arguments, launch = self._simulated_launch(tensors, result, sizes, grid)
+        simulator.run_kernel(self.compile_for_simulator(), arguments, launch, self.time_limit)
+        out.copy_(result)
+
+    def _simulated_launch(self, tensors, out, sizes, grid):
+        """(arguments, launch) for the simulator, which writes to `out`."""
         shared_bytes = self._shared_bytes(sizes[1], SIMULATED_CAPABILITY)
         launch = simulator.Launch(grid, self._launch.threads, shared_bytes)
         arguments = [simulator.Tensor(name, value) for name, value in tensors.items()]
-        result = torch.empty_like(out, memory_format=torch.contiguous_format).fill_(torch.nan)
-        arguments.append(simulator.Tensor("y", result, is_output=True))
-        arguments += [simulator.Integer(size) for size in sizes]
-        library = self.compile_for_simulator()
-        simulator.run_kernel(library, arguments, launch, self.time_limit)
-        out.copy_(result)
+        arguments.append(simulator.Tensor("y", out, is_output=True))
+        return arguments + [simulator.Integer(size) for size in sizes], launch
 
     def _run_on_gpu(self, tensors, out, sizes, grid):
         from gemlite_edu import cuda
@@ -183,6 +215,19 @@ class Kernel:
                 f"capability {capability[0]}.{capability[1]} has {limit}: split K over calls"
             )
         return needed
+
+    def _operands(self, x, W, scales, zeros):
+        """({name: tensor} for the kernel, (M, N, K)) once all fit each other and this kernel."""
+        N = self._check_operands(x, W)
+        tensors = {"x": x.contiguous(), "W": W.contiguous()}
+        if self._launch.is_packed:
+            for name, value in (("scales", scales), ("zeros", zeros)):
+                if value is None:
+                    raise TypeError(f"{self.name} needs {name}: a number, or float32 ({N}, 1)")
+                tensors[name] = per_channel(name, value, N, x.device)
+        elif scales is not None or zeros is not None:
+            raise ValueError(f"{self.name} takes unquantized weights: leave scales and zeros out")
+        return tensors, (x.shape[0], N, x.shape[1])
 
     def _check_operands(self, x, W):
         """N, once x and W are known to fit each other and this kernel."""

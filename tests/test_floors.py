@@ -9,7 +9,7 @@ import gemlite_edu
 
 PACKAGE = Path(gemlite_edu.__file__).parent
 FLOORS = [
-    {"errors", "devices", "formats", "quantize", "reference", "real_layer"},
+    {"errors", "devices", "formats", "nsight", "quantize", "reference", "real_layer"},
     {"packing"},
     {"sources", "build_cache", "operands"},
     {"cuda", "simulator"},
@@ -21,6 +21,7 @@ FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in name
 # The oracle must not unpack with the code under test; floor 0 has its own order.
 WITHIN_A_FLOOR = {
     "checker": {"checker"},
+    "draw": {"draw"},
     "lesson": {"lesson"},
     "packing": {"packing"},
     "simulator": {"simulator"},

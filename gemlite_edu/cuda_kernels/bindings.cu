@@ -10,7 +10,7 @@ static int cleared(cudaError_t error) {
 
 extern "C" int launch(void** arguments, unsigned grid_x, unsigned grid_y, unsigned threads,
                       size_t shared_bytes, void* stream) {
-  const void* kernel = reinterpret_cast<const void*>(&KERNEL);
+  const void* kernel = reinterpret_cast<const void*>(&::KERNEL);
   cudaError_t error = cudaFuncSetAttribute(
       kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
   if (error != cudaSuccess) return cleared(error);

@@ -11,11 +11,21 @@
 // n = b * warps_per_block + w, lane l the words l, l + 32, ... of row n of W_packed.
 // Dynamic shared memory: x padded to whole tiles, padded_K * sizeof(X_T) bytes.
 // The including file defines W_NBITS, PACK_FACTOR, CODE_MASK and dequant_dot.
+// claim: W 4 sectors/request, x 2 sectors/request, x_shared conflict-free
 #pragma once
 #include "memory.cuh"
 #include "warp.cuh"
 
 constexpr int TILE = WARP_SIZE * PACK_FACTOR;  // codes that one warp reads in one step
+
+// Names in scope: WARP_SIZE, TILE, threadIdx.
+// BEGIN HOLE load_word
+// The word of a row that this lane takes in step `tile`; its codes meet x from tile * TILE + lane.
+__device__ uint32_t load_word(const uint32_t* row, int tile, int num_tiles) {
+  const int lane_id = threadIdx.x % WARP_SIZE;
+  return __ldg(&row[tile * WARP_SIZE + lane_id]);
+}
+// END HOLE
 
 __global__ void __launch_bounds__(MAX_THREADS_PER_BLOCK)
 gemv(const X_T* x, const uint32_t* W_packed, const float* scales, const float* zeros, X_T* y,
@@ -34,7 +44,7 @@ gemv(const X_T* x, const uint32_t* W_packed, const float* scales, const float* z
     const uint32_t* row = W_packed + static_cast<size_t>(n) * num_tiles * WARP_SIZE;
     const float zero = zeros[n];
     for (int tile = 0; tile < num_tiles; ++tile) {
-      const uint32_t word = __ldg(&row[tile * WARP_SIZE + lane_id]);
+      const uint32_t word = load_word(row, tile, num_tiles);
       sum += dequant_dot(word, &x_shared[tile * TILE + lane_id], zero);
     }
   }

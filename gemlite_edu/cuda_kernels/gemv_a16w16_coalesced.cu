@@ -4,6 +4,7 @@
 //
 // Grid (ceil(N / warps_per_block), M). Lane l takes k = l, l + 32, ...: at each step the 32 lanes
 // of a warp read 32 neighbours. Their partial sums meet in shared memory.
+// claim: W 2 sectors/request, x 2 sectors/request, partial conflict-free
 #include "numbers.cuh"
 #include "warp.cuh"
 

@@ -4,6 +4,7 @@
 //
 // Grid (ceil(N / threads_per_block), M). Thread n walks along row n of W by itself, so at each
 // step the 32 lanes of a warp read 32 addresses that lie K elements apart.
+// claim: W 32 sectors/request, x 1 sectors/request
 #include "numbers.cuh"
 #include "warp.cuh"
 

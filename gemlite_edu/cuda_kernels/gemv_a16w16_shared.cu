@@ -4,6 +4,7 @@
 //
 // Grid (ceil(N / warps_per_block), M). The block copies x once; its 32 warps, 32 rows of W,
 // read it from there. Dynamic shared memory: K * sizeof(X_T) bytes.
+// claim: W 2 sectors/request, x 2 sectors/request, x_shared conflict-free
 #include "memory.cuh"
 #include "warp.cuh"
 

@@ -4,6 +4,7 @@
 //
 // Grid (ceil(N / warps_per_block), M). Lane l takes k = l, l + 32, ...; the 32 partial sums go
 // from register to register in five steps, without shared memory and without a barrier.
+// claim: W 2 sectors/request, x 2 sectors/request
 #include "numbers.cuh"
 #include "warp.cuh"
 

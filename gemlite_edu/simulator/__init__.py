@@ -1,6 +1,18 @@
 """Floor 3: CUDA kernels on a CPU. The kernel's own text, compiled by the host's C++ compiler."""
 
-from gemlite_edu.simulator.build import build_kernel
+from gemlite_edu.simulator.build import build_instrumented_kernel, build_kernel
+from gemlite_edu.simulator.inspection import inspect_kernel, inspect_text
+from gemlite_edu.simulator.report import Report
 from gemlite_edu.simulator.run import Integer, Launch, Tensor, run_kernel
 
-__all__ = ["Integer", "Launch", "Tensor", "build_kernel", "run_kernel"]
+__all__ = [
+    "Integer",
+    "Launch",
+    "Report",
+    "Tensor",
+    "build_instrumented_kernel",
+    "build_kernel",
+    "inspect_kernel",
+    "inspect_text",
+    "run_kernel",
+]

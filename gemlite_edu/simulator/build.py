@@ -8,14 +8,16 @@ from pathlib import Path
 
 from gemlite_edu.build_cache import cached_build, program_identity
 from gemlite_edu.devices import SIMULATED_CAPABILITY, shared_bytes_per_block
+from gemlite_edu.simulator.instrument import INSTRUMENTED_FLAGS, label_calls, write_sites
 from gemlite_edu.sources import explain_compiler_error
 
 _HERE = Path(__file__).parent
 _KERNEL_FLAGS = (
-    "-std=c++17 -O2 -fPIC -shared -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
-    "-fno-strict-aliasing -ffp-contract=off -include cuda_runtime.h"
+    "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
+    "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off -include cuda_runtime.h"
 ).split()
 _RUNNER_FLAGS = "-std=c++17 -O2 -pthread -rdynamic -U_FORTIFY_SOURCE".split()
+_VECTOR_TYPE = re.compile(r"\b(?:u?char4|u?int[24]|float[24])\b")
 _EXTERN_SHARED = re.compile(
     r"extern\s+__shared__\s+(?:__align__\s*\([^)]*\)\s*)?([\w:]+(?:\s+[\w:]+)*?)\s+(\w+)\s*\[\s*\]"
 )
@@ -33,32 +35,90 @@ def find_compiler():
     )
 
 
+def find_instrumenting_compiler():
+    """Path of g++, whose thread sanitizer the instruments were validated with."""
+    for name in (os.environ.get("CXX"), "g++"):
+        path = name and shutil.which(name)
+        if path and "clang" not in os.path.basename(os.path.realpath(path)):
+            return path
+    raise RuntimeError(
+        "no g++ found, and the simulator's instruments are built with it: "
+        "install g++ (Debian, Ubuntu: sudo apt install g++)"
+    )
+
+
 def build_kernel(text, entry, defines, replace=None):
     """Path of the shared library of the kernel function `entry` in `text`.
 
     defines: dict of macro values. replace: the learner's texts in it, to quote in a compile error.
     Raises KernelTextError where the text does not compile.
     """
-    text = f"{text}{_define_dynamic_shared(text)}\n#include <bindings.h>\n"
-    flags = [*_KERNEL_FLAGS, f"-I{_HERE / 'shim'}", f"-DKERNEL={entry}"]
-    flags += [f"-D{name}={value}" for name, value in defines.items()]
+    text, flags = _prepare(text, entry, defines)
     compiler = find_compiler()
 
     def build(folder):
-        source = folder / "kernel.cpp"
-        source.write_text(text, encoding="utf-8", errors="replace")
-        result = _compile([compiler, *flags, str(source), "-o", str(folder / "kernel.so")])
-        if result.returncode:
-            raise explain_compiler_error(result.stderr, replace)
+        source = _write_source(folder, text)
+        _compile_kernel([compiler, *flags, "-shared", source, "-o", folder / "kernel.so"], replace)
 
     key = ("simulated kernel", text, *flags, _shim_text(), program_identity(compiler))
     return cached_build(key, build) / "kernel.so"
 
 
+def build_instrumented_kernel(text, entry, defines, replace=None):
+    """As `build_kernel`, for `inspect_kernel`: beside the library lie the lines of its accesses."""
+    dynamic_name = next(iter(_dynamic_arrays(text)), None)
+    text, flags = _prepare(text, entry, defines)
+    flags += INSTRUMENTED_FLAGS
+    compiler = find_instrumenting_compiler()
+
+    def build(folder):
+        source = _write_source(folder, text)
+        read = _build_instrumented([compiler, *flags, source], folder, dynamic_name, replace)
+        partly = ()
+        if _VECTOR_TYPE.search(text):
+            split = folder / "split"
+            split.mkdir()
+            command = [compiler, *flags, "-DSIM_SPLIT_VECTORS", source]
+            split_read = _build_instrumented(command, split, dynamic_name, replace)
+            partly = sorted(line for line in read if split_read[line] < read[line])
+            shutil.rmtree(split)
+        (folder / "partly_used.txt").write_text("".join(f"{line}\n" for line in partly))
+
+    key = ("instrumented kernel", text, *flags, _shim_text(), program_identity(compiler))
+    key += ((_HERE / "instrument.py").read_text(),)
+    return cached_build(key, build) / "kernel.so"
+
+
+def _build_instrumented(command, folder, dynamic_name, replace):
+    assembly, library = folder / "kernel.s", folder / "kernel.so"
+    _compile_kernel([*command, "-S", "-o", assembly], replace)
+    assembly.write_text(label_calls(assembly.read_text()))
+    _compile_kernel([command[0], "-shared", assembly, "-o", library], replace)
+    return write_sites(library, dynamic_name, _HERE / "shim")
+
+
+def _prepare(text, entry, defines):
+    text = f"{text}{_define_dynamic_shared(text)}\n#include <bindings.h>\n"
+    flags = [*_KERNEL_FLAGS, f"-I{_HERE / 'shim'}", f"-DKERNEL={entry}"]
+    return text, flags + [f"-D{name}={value}" for name, value in defines.items()]
+
+
+def _write_source(folder, text):
+    source = folder / "kernel.cpp"
+    source.write_text(text, encoding="utf-8", errors="replace")
+    return source
+
+
+def _compile_kernel(command, replace):
+    result = _compile([str(word) for word in command])
+    if result.returncode:
+        raise explain_compiler_error(result.stderr, replace)
+
+
 def build_runner():
     """Path of the runner program."""
     compiler = find_compiler()
-    source = _HERE / "runner.cpp"
+    source = _HERE / "runner" / "runner.cpp"
 
     def build(folder):
         command = [compiler, *_RUNNER_FLAGS, str(source), "-o", str(folder / "runner"), "-ldl"]
@@ -66,7 +126,8 @@ def build_runner():
         if result.returncode:
             raise RuntimeError(f"{compiler} could not compile the simulator:\n{result.stderr}")
 
-    key = ("runner", source.read_text(), _shim_text(), *_RUNNER_FLAGS, program_identity(compiler))
+    texts = [path.read_text() for path in sorted(source.parent.rglob("*.[hc]*"))]
+    key = ("runner", *texts, _shim_text(), *_RUNNER_FLAGS, program_identity(compiler))
     return cached_build(key, build) / "runner"
 
 
@@ -82,9 +143,14 @@ def _shim_text():
     return "".join(path.read_text() for path in sorted((_HERE / "shim").glob("*.h")))
 
 
+def _dynamic_arrays(text):
+    """{name: element type} of the extern __shared__ arrays in `text`."""
+    return {name: element for element, name in _EXTERN_SHARED.findall(text)}
+
+
 def _define_dynamic_shared(text):
     """CUDA sizes `extern __shared__ T name[]` at launch; here it is as large as a block may ask."""
-    arrays = {name: element for element, name in _EXTERN_SHARED.findall(text)}
+    arrays = _dynamic_arrays(text)
     if len(arrays) > 1:
         raise ValueError(
             f"{' and '.join(arrays)} are all extern __shared__, and CUDA gives them one address: "

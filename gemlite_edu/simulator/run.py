@@ -11,17 +11,15 @@ import torch
 from gemlite_edu.devices import SIMULATED_CAPABILITY, shared_bytes_per_block
 from gemlite_edu.errors import KernelFault
 from gemlite_edu.simulator.build import build_runner
+from gemlite_edu.simulator.sentences import fault_sentence
 
 _ALIGNMENT = 256
 _MAX_WORKERS = 16
 _POISON = 0xFF
 _PRINTED_LINES = 100
-_WILD = "reached memory that is neither a tensor's nor shared: look at its pointers and indices"
-_SIGNALS = {
-    4: "undefined behaviour, such as a division by zero",
-    6: "an abort",
-    8: "an integer division by zero",
-}
+_PATIENCE = 5.0  # seconds that a runner may take to stop by itself
+
+STOPPED = "endless"  # in place of the report of a runner that was killed
 
 
 @dataclass(frozen=True)
@@ -57,20 +55,34 @@ def run_kernel(library, arguments, launch, time_limit):
     dynamic shared memory, an access well outside, lanes that wait for ever, or no end in time.
     A read up to 255 bytes past a tensor finds NaN instead: tensors start at multiples of 256 bytes.
     """
-    blocks = launch.grid[0] * launch.grid[1]
-    workers = min(len(os.sched_getaffinity(0)), blocks, _MAX_WORKERS)
-    fault, printed = _run_once(library, arguments, launch, time_limit, workers)
-    if fault and fault != _too_long(time_limit) and workers > 1:
+    workers = count_workers(launch)
+    status, printed = run_once(library, arguments, launch, time_limit, workers)
+    if status not in ("done", STOPPED) and workers > 1:
         # One worker meets the faults in the order of the blocks: the message is always the same.
-        again, printed = _run_once(library, arguments, launch, time_limit, workers=1)
-        fault = fault if again in (None, _too_long(time_limit)) else again
-    _show_what_it_printed(printed.splitlines())
-    if fault:
-        raise KernelFault(fault)
+        again, printed = run_once(library, arguments, launch, time_limit, workers=1)
+        status = status if again in ("done", STOPPED) else again
+    show_what_it_printed(printed)
+    if status != "done":
+        raise KernelFault(fault_sentence(status, tensors_by_name(arguments), time_limit))
 
 
-def _run_once(library, arguments, launch, time_limit, workers):
-    """(one sentence about the first fault, or None; what the kernel printed)."""
+def count_workers(launch):
+    """OS threads for a launch: the cores of this process, if there are as many blocks."""
+    blocks = launch.grid[0] * launch.grid[1]
+    return min(len(os.sched_getaffinity(0)), blocks, _MAX_WORKERS)
+
+
+def tensors_by_name(arguments):
+    """{name: torch.Tensor} of the arguments that are tensors."""
+    return {a.name: a.value for a in arguments if isinstance(a, Tensor)}
+
+
+def run_once(library, arguments, launch, time_limit, workers, sites="-"):
+    """(the runner's report, STOPPED if it was stopped at the time limit; what the kernel printed).
+
+    sites: path of an instrumented kernel's sites.txt. Outputs are written only if the report ends
+    with "done".
+    """
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     offsets, total = _layout(tensors)
     memory = os.memfd_create("gemlite_edu")
@@ -78,16 +90,15 @@ def _run_once(library, arguments, launch, time_limit, workers):
         os.ftruncate(memory, total)
         with mmap.mmap(memory, total) as room:
             _write(room, tensors, offsets)
-            words = _argument_words(arguments, offsets)
             limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
             numbers = [*launch.grid, launch.threads, launch.shared_bytes, limit]
-            status, printed = _spawn(
-                [build_runner(), library, memory], [workers, *numbers, *words], time_limit
-            )
-            if status == "done":
+            words = [sites, time_limit, workers, *numbers, *_argument_words(arguments, offsets)]
+            # An instrumented kernel is stopped by the runner, which knows where it was.
+            patience = time_limit if sites == "-" else time_limit + _PATIENCE
+            report, printed = _spawn([build_runner(), library, memory], words, patience)
+            if report.endswith("done"):
                 _read(room, tensors, offsets)
-                return None, printed
-            return _sentence(status, tensors) if status else _too_long(time_limit), printed
+            return report, printed
     finally:
         os.close(memory)
 
@@ -137,14 +148,15 @@ def _argument_words(arguments, offsets):
         else:
             access = "w" if argument.is_output else "r"
             size = argument.value.nbytes
-            yield f"p:{argument.name}:{offsets[argument.name]}:{size}:{access}"
+            each = argument.value.element_size()
+            yield f"p:{argument.name}:{offsets[argument.name]}:{size}:{each}:{access}"
 
 
 def _spawn(program, words, time_limit):
-    """(the runner's report, "" if it was stopped at the time limit; what the kernel printed)."""
+    """(the runner's report or STOPPED, what the kernel printed)."""
     with tempfile.TemporaryFile() as report, tempfile.TemporaryFile() as printed:
         command = [str(word) for word in [*program, report.fileno(), *words]]
-        status = ""
+        status = STOPPED
         try:
             result = subprocess.run(
                 command,
@@ -163,72 +175,10 @@ def _spawn(program, words, time_limit):
         return status, printed.read().decode(errors="replace")
 
 
-def _too_long(time_limit):
-    return (
-        f"the kernel did not end within {time_limit:g} s and was stopped: look for a loop "
-        "whose condition never becomes false; load(..., time_limit=...) sets the limit"
-    )
-
-
-def _show_what_it_printed(lines):
+def show_what_it_printed(text):
+    """Print a kernel's own lines, but not a flood of them."""
+    lines = text.splitlines()
     for line in lines[:_PRINTED_LINES]:
         print(line)
     if len(lines) > _PRINTED_LINES:
         print(f"... and {len(lines) - _PRINTED_LINES} more lines: print from one thread alone")
-
-
-def _sentence(status, tensors):
-    word, *fields = status.split(" ")
-    if word in ("outside", "readonly"):
-        return _memory_sentence(word, fields, tensors)
-    if word == "signal":
-        number, address, block_x, block_y, thread = fields
-        wild = "reached a null pointer" if address == "(nil)" else _WILD
-        return f"{_where(block_x, block_y, thread)}: {_SIGNALS.get(int(number), wild)}"
-    if word == "shared":
-        offset, asked, block_x, block_y, _ = fields
-        return (
-            f"block ({block_x}, {block_y}) wrote byte {offset} of its dynamic shared memory, "
-            f"of which the launch asked for {asked}"
-        )
-    if word == "stack":
-        return (
-            f"{_where(*fields[2:])} used more than {fields[0]} KiB of local memory: "
-            "a very large local array, or a recursion that does not end"
-        )
-    if word == "stuck":
-        kind, missing, block_x, block_y, thread = fields
-        if kind == "barrier":
-            waits = f"{_where(block_x, block_y, thread)} waits for ever at __syncthreads"
-            return f"{waits}, which thread {missing} never reaches"
-        warp, lane = divmod(int(thread), 32)
-        return (
-            f"block ({block_x}, {block_y}), warp {warp}: lane {lane} waits for ever at a shuffle "
-            f"or vote that lane {int(missing) % 32} never makes; is it inside an if?"
-        )
-    if word == "notinmask":
-        mask, lane, block_x, block_y, thread = fields
-        return (
-            f"{_where(block_x, block_y, thread)} is lane {lane} of its warp and takes part in a "
-            f"warp operation whose mask 0x{mask} does not name it"
-        )
-    return f"the simulator failed: {status}"
-
-
-def _memory_sentence(word, fields, tensors):
-    name, offset, block_x, block_y, thread = fields
-    tensor = next(t for t in tensors if t.name == name)
-    element = int(offset) // tensor.value.element_size()
-    count = tensor.value.numel()
-    if int(thread) < 0:
-        return f"the kernel wrote {name}[{element}], outside {name}, which has {count} elements"
-    if word == "readonly":
-        return f"{_where(block_x, block_y, thread)} wrote {name}[{element}], but {name} is an input"
-    return (
-        f"{_where(block_x, block_y, thread)} reached {name}[{element}], "
-        f"outside {name}, which has {count} elements"
-    )
-
-
-def _where(block_x, block_y, thread):
-    return f"block ({block_x}, {block_y}), thread {thread}"

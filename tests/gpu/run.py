@@ -1,6 +1,6 @@
 """All that only a GPU can show, with this python's own torch; installs nothing. `make test-gpu`.
 
-    python tests/gpu/run.py [kernels] [sanitizer] [speed] [notebooks]
+    python tests/gpu/run.py [kernels] [sanitizer] [counters] [speed] [notebooks]
 
 Without names every part runs. Writes benchmarks/data/test_gpu_<device>.json, one entry a part.
 """
@@ -16,7 +16,7 @@ from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 OWN_PATH = f"{ROOT}:{ROOT}/tests:{os.environ.get('PYTHONPATH', '')}"
 ENVIRONMENT = dict(os.environ, PYTHONPATH=OWN_PATH)
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
@@ -54,6 +54,19 @@ def sanitizer():
             "launches": int(launches[1]) if launches else 0,
         }
     return {"passed": all(tool["passed"] for tool in found.values()), **found}
+
+
+def counters():
+    """Nsight Compute's counters, kept as data: the simulator is compared with them everywhere."""
+    import torch
+    from counters import METRICS, ncu_version, record
+
+    found = record(ROOT, ENVIRONMENT)
+    path = ROOT / "gemlite_edu" / "data" / f"nsight_{device_name()}.json"
+    device = torch.cuda.get_device_name()
+    about = {"device": device, "date": str(date.today()), "ncu": ncu_version(), "metrics": METRICS}
+    path.write_text(json.dumps(about | {"kernels": found}, indent=1) + "\n")
+    return {"passed": True, "kernels": len(found)}
 
 
 def speed():
@@ -100,14 +113,18 @@ def run_pytest(*arguments):
     return {"passed": result.returncode == 0 and all_ran, "tests": counts}
 
 
-PARTS = {part.__name__: part for part in (kernels, sanitizer, speed, notebooks)}
+PARTS = {part.__name__: part for part in (kernels, sanitizer, counters, speed, notebooks)}
+
+
+def device_name():
+    """The GPU's name, as in a file's name."""
+    import torch
+
+    return re.sub(r"\W+", "_", torch.cuda.get_device_name()).lower()
 
 
 def report_path():
-    import torch
-
-    device = re.sub(r"\W+", "_", torch.cuda.get_device_name()).lower()
-    return ROOT / "benchmarks" / "data" / f"test_gpu_{device}.json"
+    return ROOT / "benchmarks" / "data" / f"test_gpu_{device_name()}.json"
 
 
 def main(names):

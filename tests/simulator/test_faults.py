@@ -35,11 +35,11 @@ def body(statement):
         ),
         (
             "if (threadIdx.x != 4) y[0] = __shfl_down_sync(0xFFFFFFFFu, 1.0f, 1);",
-            "warp 0: lane 31 waits for ever at a shuffle or vote that lane 4 never makes",
+            "lane 0 shuffles with a mask that names lane 4, which returned without it",
         ),
         (
             "if (threadIdx.x < 9) __syncthreads(); else y[0] = __shfl_sync(0xFFFFFFFFu, 1.0f, 1);",
-            "that lane 0 never makes",
+            "that lanes 0-8 never make",
         ),
         (
             "y[0] = __shfl_sync(0xFFFFu, 1.0f, 0);",

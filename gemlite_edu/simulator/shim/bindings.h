@@ -4,16 +4,18 @@
 
 #include <utility>
 
+#define SIM_NOT_WATCHED __attribute__((no_sanitize("thread")))
+
 template <typename... Parameters, size_t... I>
-void sim_call(void (*kernel)(Parameters...), void** arguments, std::index_sequence<I...>) {
+SIM_NOT_WATCHED void sim_call(void (*kernel)(Parameters...), void** arguments, std::index_sequence<I...>) {
   kernel(*static_cast<Parameters*>(arguments[I])...);
 }
 template <typename... Parameters>
-void sim_call(void (*kernel)(Parameters...), void** arguments) {
+SIM_NOT_WATCHED void sim_call(void (*kernel)(Parameters...), void** arguments) {
   sim_call(kernel, arguments, std::index_sequence_for<Parameters...>());
 }
 
-extern "C" void sim_run_lane(void** arguments) { sim_call(&KERNEL, arguments); }
+extern "C" SIM_NOT_WATCHED void sim_run_lane(void** arguments) { sim_call(&KERNEL, arguments); }
 
 // Touching one thread_local makes this OS thread's copy of all of them, the shared memory, exist.
 thread_local unsigned char sim_touched;

@@ -13,7 +13,8 @@ struct SimHere {
 extern "C" {
 extern __thread SimHere sim_here;
 void sim_barrier();
-// Ballot of `predicate` over the lanes in `mask`; with 0 everywhere it is a plain __syncwarp.
+void sim_sync_warp(unsigned mask);
+// Ballot of `predicate` over the lanes in `mask`.
 unsigned sim_vote(unsigned mask, unsigned predicate);
 // `value` of lane `source` of this warp; bits all set if that lane is not in `mask`.
 uint64_t sim_exchange(unsigned mask, uint64_t value, int source);

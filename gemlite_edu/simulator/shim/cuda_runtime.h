@@ -11,7 +11,8 @@
 
 #include "cooperation.h"
 
-#define __global__
+// A kernel stays a function of its own: around it arguments are read, which is no access of its.
+#define __global__ __attribute__((noipa))
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
@@ -20,7 +21,8 @@
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 // One block is one thread of the host, its lanes are fibers on it.
-#define __shared__ thread_local
+// "used": an array that nothing writes must not become a constant.
+#define __shared__ __attribute__((used)) thread_local
 
 #define threadIdx (sim_here.thread_index)
 #define blockIdx (sim_here.block_index)
@@ -32,7 +34,7 @@ template <typename T>
 T __ldg(const T* address) { return *address; }
 
 inline void __syncthreads() { sim_barrier(); }
-inline void __syncwarp(unsigned mask = 0xFFFFFFFFu) { sim_vote(mask, 0); }
+inline void __syncwarp(unsigned mask = 0xFFFFFFFFu) { sim_sync_warp(mask); }
 inline unsigned __ballot_sync(unsigned mask, int predicate) { return sim_vote(mask, predicate != 0); }
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
@@ -41,9 +43,9 @@ template <typename T>
 T sim_shuffle(unsigned mask, T value, int source_lane) {
   static_assert(sizeof(T) <= sizeof(uint64_t), "a shuffle moves at most 8 bytes per lane");
   uint64_t bits = 0;
-  memcpy(&bits, &value, sizeof(T));
+  __builtin_memcpy(&bits, &value, sizeof(T));
   bits = sim_exchange(mask, bits, source_lane);
-  memcpy(&value, &bits, sizeof(T));
+  __builtin_memcpy(&value, &bits, sizeof(T));
   return value;
 }
 
@@ -86,7 +88,7 @@ template <typename To, typename From>
 To sim_as(From value) {
   static_assert(sizeof(To) == sizeof(From), "the same bits, seen as another type");
   To result;
-  memcpy(&result, &value, sizeof result);
+  __builtin_memcpy(&result, &value, sizeof result);
   return result;
 }
 inline unsigned __float_as_uint(float value) { return sim_as<unsigned>(value); }
@@ -114,9 +116,57 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   return result;
 }
 
-struct alignas(4) uchar4 { unsigned char x, y, z, w; };
-struct alignas(8) float2 { float x, y; };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
-struct alignas(16) int4 { int x, y, z, w; };
+// A vector is read and written whole, by one access, as a GPU does: its copies go through a type
+// of its width.
+template <size_t bytes>
+struct SimWhole;
+template <> struct SimWhole<4> { typedef uint32_t type __attribute__((may_alias)); };
+template <> struct SimWhole<8> { typedef uint64_t type __attribute__((may_alias)); };
+template <> struct SimWhole<16> {
+  typedef uint64_t type __attribute__((may_alias, vector_size(16)));
+};
+template <typename T>
+void sim_copy_whole(T* to, const T* from) {
+#ifdef SIM_SPLIT_VECTORS  // field by field, to see which fields are used
+  to->copy_fields(*from);
+#else
+  using Whole = typename SimWhole<sizeof(T)>::type;
+  *reinterpret_cast<Whole*>(to) = *reinterpret_cast<const Whole*>(from);
+#endif
+}
+
+#define SIM_VECTOR2(NAME, T)                                               \
+  struct alignas(2 * sizeof(T)) NAME {                                     \
+    T x, y;                                                                \
+    NAME() = default;                                                      \
+    NAME(T a, T b) : x(a), y(b) {}                                         \
+    void copy_fields(const NAME& o) { x = o.x, y = o.y; }                  \
+    NAME(const NAME& other) { sim_copy_whole(this, &other); }              \
+    NAME& operator=(const NAME& other) {                                   \
+      sim_copy_whole(this, &other);                                        \
+      return *this;                                                        \
+    }                                                                      \
+  };                                                                       \
+  inline NAME make_##NAME(T a, T b) { return {a, b}; }
+#define SIM_VECTOR4(NAME, T)                                               \
+  struct alignas(4 * sizeof(T)) NAME {                                     \
+    T x, y, z, w;                                                          \
+    NAME() = default;                                                      \
+    NAME(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}                   \
+    void copy_fields(const NAME& o) { x = o.x, y = o.y, z = o.z, w = o.w; } \
+    NAME(const NAME& other) { sim_copy_whole(this, &other); }              \
+    NAME& operator=(const NAME& other) {                                   \
+      sim_copy_whole(this, &other);                                        \
+      return *this;                                                        \
+    }                                                                      \
+  };                                                                       \
+  inline NAME make_##NAME(T a, T b, T c, T d) { return {a, b, c, d}; }
+
+SIM_VECTOR4(char4, signed char)
+SIM_VECTOR4(uchar4, unsigned char)
+SIM_VECTOR2(float2, float)
+SIM_VECTOR2(int2, int)
+SIM_VECTOR2(uint2, unsigned)
+SIM_VECTOR4(float4, float)
+SIM_VECTOR4(int4, int)
+SIM_VECTOR4(uint4, unsigned)

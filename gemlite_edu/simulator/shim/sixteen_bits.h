@@ -6,12 +6,12 @@
 
 inline uint32_t sim_float_bits(float value) {
   uint32_t bits;
-  memcpy(&bits, &value, 4);
+  __builtin_memcpy(&bits, &value, 4);
   return bits;
 }
 inline float sim_bits_float(uint32_t bits) {
   float value;
-  memcpy(&value, &bits, 4);
+  __builtin_memcpy(&value, &bits, 4);
   return value;
 }
 
@@ -51,6 +51,12 @@ template <typename Format>
 struct SimSixteenBits {
   uint16_t bits;
   SimSixteenBits() = default;
+  // Written out, because a copy that the compiler makes by itself has no line in the debug info.
+  SimSixteenBits(const SimSixteenBits& other) : bits(other.bits) {}
+  SimSixteenBits& operator=(const SimSixteenBits& other) {
+    bits = other.bits;
+    return *this;
+  }
   SimSixteenBits(float value) : bits(Format::encode(value)) {}
   SimSixteenBits(double value) : SimSixteenBits(static_cast<float>(value)) {}
   SimSixteenBits(int value) : SimSixteenBits(static_cast<float>(value)) {}

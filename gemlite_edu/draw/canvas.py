@@ -1,0 +1,58 @@
+"""What all pictures share: colours, boxes, and how a picture comes into a notebook."""
+
+import io
+
+COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+PALE = ("#A6D4F2", "#F7D58B")
+_PNG_COLORS = 64
+
+
+def canvas(width, height):
+    figure = stacked(width, height, [1])
+    return figure, figure.axes[0]
+
+
+def stacked(width, height, ratios):
+    """A figure of `width` x `height` inches, its axes above each other, in these proportions."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=80, layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.08)
+    figure.subplots(len(ratios), height_ratios=ratios)
+    return figure
+
+
+def counted(number, noun):
+    return f"{number:,} {noun}" + "s" * (number != 1)
+
+
+def rectangle(x, y, width, height, color, edge="white", label=None):
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((x, y), width, height, facecolor=color, edgecolor=edge, label=label)
+
+
+def box(axes, x, y, width, color, label, fontsize=8):
+    axes.add_patch(rectangle(x, y, width, 1, color))
+    if label:
+        axes.text(x + width / 2, y + 0.5, label, ha="center", va="center", fontsize=fontsize)
+
+
+def legend(figure, handles):
+    figure.legend(
+        handles=handles, loc="outside lower center", ncols=5, frameon=False, fontsize="small"
+    )
+
+
+def display_png(figure, alternative_text):
+    """Show `figure` as a PNG of few colours: notebooks keep it, and it is a quarter as large so."""
+    from IPython.display import Image, display
+    from PIL import Image as Pillow
+
+    drawn, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(drawn, format="png")
+    picture = Pillow.open(drawn).convert("RGB")
+    # The median cut would mix the colour of a small patch with its neighbours'.
+    picture = picture.quantize(_PNG_COLORS, method=Pillow.Quantize.MAXCOVERAGE)
+    picture.save(small, format="png", optimize=True)
+    display(Image(small.getvalue(), alt=alternative_text))

@@ -1,0 +1,159 @@
+"""Compile a kernel's text so that it reports every load, store, basic block and meeting of lanes.
+
+The compiler's thread sanitizer inserts a call before each load and store, its coverage option one
+in each basic block; the runner has functions of those names. In the assembly between compiler and
+assembler each call gets a label, so that its line is known, and each shared array some free bytes
+behind it, so that an index just past it meets no other array.
+"""
+
+import bisect
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+_SHARED_GAP = 1024
+_CALL = re.compile(
+    r"^\s+(?:callq?|bl)\s+(?:__tsan_((?:read|write)\w*)|__sanitizer_cov_trace_(pc)"
+    r"|sim_(barrier|sync_warp|vote|exchange|memmove|memset))\b.*$",
+    re.MULTILINE,
+)
+_LIBRARY_CALL = re.compile(r"^(\s+(?:callq?|bl)\s+)(memcpy|memmove|memset)\b", re.MULTILINE)
+_WATCHED = {"memcpy": "memmove", "memmove": "memmove", "memset": "memset"}
+_LABEL = re.compile(r"^(\.L\d+):", re.MULTILINE)
+_JUMP = re.compile(r"^\s+(?:j\w+|b(?:\.\w+)?|cbn?z|tbn?z|ret)\b(?:.*?(\.L\w+))?.*$", re.MULTILINE)
+_SHARED_SECTION = re.compile(
+    r"^\s+\.section\s+\.tbss.*?(?=^\s+\.(?:section|text|data|bss)\b)", re.MULTILINE | re.DOTALL
+)
+_ARRAY_END = re.compile(r"^\s+\.(?:zero|skip|space)\s+\d+.*$", re.MULTILINE)
+_SITE = re.compile(r"([0-9a-f]+) .* sim_site_(\d+)_(\w+?)_(\d+)$", re.MULTILINE)
+_DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays beside static ones
+
+# Optimized as for a plain run, but for what would change or merge accesses in ways that a GPU's
+# compiler does not, make accesses that the text makes only on a condition, or place a branch's
+# blocks out of their order.
+INSTRUMENTED_FLAGS = (
+    "-g1 -gdwarf-4 -fsanitize=thread -fsanitize-coverage=trace-pc "
+    "--param=tsan-instrument-func-entry-exit=0 -fno-extern-tls-init "
+    "-fno-tree-loop-im -fno-tree-pre -fno-tree-vectorize -fno-tree-slp-vectorize "
+    "-fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset "
+    "-fno-tree-loop-distribute-patterns -fno-store-merging -fno-optimize-sibling-calls "
+    "-fno-partial-inlining -fno-crossjumping -fno-reorder-blocks -fno-reorder-blocks-and-partition "
+    "--param=max-inline-insns-auto=10000 --param=early-inlining-insns=10000 "
+    "--param=inline-unit-growth=10000 --param=large-function-growth=10000 "
+    "--param=large-stack-frame-growth=10000"
+).split()
+
+
+def label_calls(assembly):
+    """The assembly with a label after each call of an instrument and gaps behind shared arrays.
+
+    A label is sim_site_NUMBER_WHAT_AFTER. WHAT is the call: read4, barrier, ...; "pc" at the begin
+    of a basic block, "lead" if that begins with an access. AFTER is the number of the first call
+    behind the innermost loop around this one, 0 if there is no loop.
+    """
+    assembly = _LIBRARY_CALL.sub(lambda call: f"{call[1]}sim_{_WATCHED[call[2]]}", assembly)
+    calls = list(_CALL.finditer(assembly))
+    ends = [call.end() for call in calls]
+    loops = list(_loops(assembly))
+    parts, end = [], 0
+    for number, call in enumerate(calls):
+        what = call[1] or call[3] or ("lead" if _leads_to_access(assembly, calls, number) else "pc")
+        loop_end = min((e for start, e in loops if start < call.end() < e), default=None)
+        after = 0 if loop_end is None else bisect.bisect(ends, loop_end)
+        parts += [assembly[end : call.end()], f"\nsim_site_{number}_{what}_{after}:"]
+        end = call.end()
+    assembly = "".join([*parts, assembly[end:]])
+    return _SHARED_SECTION.sub(_with_gaps, assembly)
+
+
+def _loops(assembly):
+    """(start, end) of the text between each label and a jump back to it."""
+    labels = {label[1]: label.start() for label in _LABEL.finditer(assembly)}
+    for jump in _JUMP.finditer(assembly):
+        start = labels.get(jump[1], jump.end())
+        if start < jump.start():
+            yield start, jump.end()
+
+
+def _leads_to_access(assembly, calls, number):
+    if number + 1 == len(calls) or not calls[number + 1][1]:
+        return False
+    between = assembly[calls[number].end() : calls[number + 1].start()]
+    return not (_LABEL.search(between) or _JUMP.search(between))
+
+
+def _with_gaps(section):
+    gap = f"\n\t.zero\t{_SHARED_GAP}"
+    head, newline, body = section[0].partition("\n")
+    return head + gap + newline + _ARRAY_END.sub(lambda array: array[0] + gap, body)
+
+
+def write_sites(library, dynamic_name, shim):
+    """Write sites.txt for the runner beside `library`, and lines.txt and arrays.txt for the report.
+
+    dynamic_name: the extern __shared__ array, or None. shim: its folder, whose lines are nobody's.
+    """
+    symbols = _run("readelf", "--symbols", "--wide", library)
+    found = {int(s[2]): (int(s[1], 16), s[3], int(s[4])) for s in _SITE.finditer(symbols)}
+    sites = sorted(found.values())
+    lines = _lines_of(library, [address for address, _, _ in sites], str(shim))
+    numbers = {line: number for number, line in enumerate(dict.fromkeys(lines))}
+    arrays = _shared_arrays(symbols, dynamic_name)
+    rows = []
+    for (address, what, after), line in zip(sites, lines, strict=True):
+        loop_end = found[after][0] if after in found and after else 0
+        rows.append(f"site {address:x} {numbers[line]} {int(what == 'lead')} {loop_end:x}")
+    rows += [f"array {at} {size} {kind}" for at, size, kind, _ in arrays]
+    (library.parent / "sites.txt").write_text("\n".join(rows) + "\n")
+    (library.parent / "lines.txt").write_text("".join(f"{line}\n" for line in lines))
+    (library.parent / "arrays.txt").write_text("".join(f"{name}\n" for *_, name in arrays))
+    return _bytes_read(lines, sites)
+
+
+def _bytes_read(lines, sites):
+    """{line: bytes that its loads read, each once}"""
+    found = Counter()
+    for line, (_, what, _) in zip(lines, sites, strict=True):
+        width = re.fullmatch(r"read(\d+)", what)
+        found[line] += int(width[1]) if width else 0
+    return found
+
+
+def _run(program, *arguments, text=None):
+    return subprocess.run(
+        [program, *map(str, arguments)], capture_output=True, text=True, check=True, input=text
+    ).stdout
+
+
+def _lines_of(library, sites, shim):
+    """ "file:line" of each site: of the innermost function that is not the simulator's own."""
+    # A call's line is that of the byte before its return address.
+    addresses = "".join(f"{site - 1:x}\n" for site in sites)
+    answer = _run("addr2line", "-i", "-a", "-e", library, text=addresses)
+    found = []
+    for frames in re.split(r"^0x[0-9a-f]+\n", answer, flags=re.MULTILINE)[1:]:
+        frames = [frame.partition(" (")[0] for frame in frames.splitlines()]
+        own = [frame for frame in frames if not frame.startswith(shim)]
+        file, _, line = own[0].rpartition(":") if own else ("", "", "")
+        found.append(f"{Path(file).name}:{line}" if file else "")
+    return found
+
+
+def _shared_arrays(symbols, dynamic_name):
+    """(offset, bytes, kind, name) of each thread_local variable, by offset."""
+    found = re.findall(r"([0-9a-f]+)\s+(\d+|0x[0-9a-f]+)\s+TLS\s.* (\S+)$", symbols, re.MULTILINE)
+    found = sorted(set(found))
+    names = _run("c++filt", text="".join(f"{name}\n" for _, _, name in found)).splitlines()
+    return sorted(
+        (int(value, 16), int(size, 0), _kind(name, dynamic_name), name.rpartition("::")[2])
+        for (value, size, _), name in zip(found, names, strict=True)
+        if int(size, 0)
+    )
+
+
+def _kind(name, dynamic_name):
+    if name == dynamic_name:
+        return _DYNAMIC
+    # The compiler's note that a variable has been initialized, and bindings.h's.
+    return _NOT_SHARED if name.startswith("guard variable") or name == "sim_touched" else 0

@@ -1,0 +1,51 @@
+// Signals of a kernel that went where nothing is, as lines of the report.
+#pragma once
+#include <signal.h>
+#include <stdlib.h>
+
+#include "lanes.h"
+#include "tensors.h"
+
+// A lane's local arrays and calls have outgrown its stack.
+inline bool is_in_own_stack_guard(const void* address) {
+  if (!block) return false;
+  const auto* byte = static_cast<const unsigned char*>(address);
+  const unsigned char* guard = block->lanes[block->current].stack_guard;
+  return guard && byte >= guard && byte < guard + STACK_GUARD;
+}
+
+inline void on_fault(int signal, siginfo_t* info, void*) {
+  const SimHere& here = sim_here;
+  if (is_in_own_stack_guard(info->si_addr)) {
+    report("stack %zu -1 %u %u %u", STACK >> 10, here.block_index.x, here.block_index.y,
+           here.thread_index.x);
+  }
+  if (info->si_code == SI_KERNEL) {  // x86: an aligned access of 16 bytes at another address
+    report("misaligned %u %u %u", here.block_index.x, here.block_index.y, here.thread_index.x);
+  }
+  auto* address = static_cast<unsigned char*>(info->si_addr);
+  if (signal == SIGSEGV || signal == SIGBUS) {
+    for (const Tensor& t : tensors) {
+      if (address < t.region - GUARD || address >= t.region + t.region_bytes + GUARD) continue;
+      const bool inside = address >= t.region && address < t.region + t.region_bytes;
+      report("%s %s %td %u %u %u", inside ? "readonly" : "outside", t.name.c_str(), address - t.data,
+             here.block_index.x, here.block_index.y, here.thread_index.x);
+    }
+  }
+  report("signal %d %p %u %u %u", signal, info->si_addr, here.block_index.x, here.block_index.y,
+         here.thread_index.x);
+}
+
+inline void catch_faults() {
+  struct sigaction action = {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal, &action, nullptr);
+}
+
+inline void use_own_signal_stack() {
+  stack_t stack = {};
+  stack.ss_size = size_t(64) << 10;
+  stack.ss_sp = malloc(stack.ss_size);
+  sigaltstack(&stack, nullptr);
+}

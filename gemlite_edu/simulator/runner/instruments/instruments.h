@@ -1,0 +1,188 @@
+// The instruments of a run: one Watch for each worker, merged and written to the report at its end.
+#pragma once
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+
+#include <memory>
+#include <mutex>
+
+#include "lockstep.h"
+#include "watch.h"
+
+struct Instruments {
+  Sites sites;
+  Outputs outputs;
+  std::mutex merging;
+  Ledger ledger;
+  Findings findings;
+};
+inline std::unique_ptr<Instruments> instruments;  // null in a plain run
+inline thread_local Watch* watch = nullptr;
+inline std::atomic<bool> time_is_up{false};
+
+inline void write_sample(const Key& key, const char* which, const Sample& s) {
+  dprintf(report_fd, "sample %d %d %d %u %s %u %" PRIu64 " %d %u", key.site, key.object, key.writes,
+          key.size, which, s.moment.block, s.moment.turn, s.warp, s.cost.units);
+  for (int i = 0; i < s.request.lanes; ++i) {
+    dprintf(report_fd, " %d:%" PRId64, s.request.lane[i], s.request.offset[i]);
+  }
+  dprintf(report_fd, "\n");
+}
+
+inline void write_report(const Ledger& ledger, const Findings& findings) {
+  rlimit limit;  // the kernel's printing was limited, the report is not
+  getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_FSIZE, &limit);
+  dprintf(report_fd, "at %d\n", instruments->sites.site(fatal_place));
+  for (const auto& [key, row] : ledger.rows) {
+    if (!row.requests) continue;
+    dprintf(report_fd, "row %d %d %d %u", key.site, key.object, key.writes, key.size);
+    for (uint64_t number : {row.requests, row.lanes, row.asked, row.units, row.least, row.repeated,
+                            row.mergeable, row.adjacent, row.leaving}) {
+      dprintf(report_fd, " %" PRIu64, number);
+    }
+    dprintf(report_fd, "\n");
+    write_sample(key, "first", row.first);
+    write_sample(key, "costliest", row.costliest);
+  }
+  for (const auto& [key, f] : findings.all) {
+    dprintf(report_fd, "finding %d %d %d %d %" PRIu64 " %u %" PRIu64 " %d %d %d %d %" PRId64 " %u %" PRId64 "\n",
+            static_cast<int>(key.fault), key.object, key.site, key.other_site, f.count,
+            f.moment.block, f.moment.turn, f.thread, f.other_thread, f.writes, f.other_writes,
+            f.offset, f.size, f.more);
+  }
+  for (const Phase& phase : ledger.phases) {
+    dprintf(report_fd, "phase %d", phase.end);
+    for (const auto& warp : phase.requests) {
+      for (unsigned number : warp) dprintf(report_fd, " %u", number);
+    }
+    dprintf(report_fd, "\n");
+  }
+}
+
+// A fault ends the run in the middle: what this worker has seen goes into the report.
+inline void write_unfinished_report() {
+  if (!watch) return;
+  if (!fatal_place) fatal_place = watch->lanes[static_cast<size_t>(block->current)].event.place;
+  write_report(watch->ledger, watch->findings);
+}
+
+inline void begin_instruments(const char* sites_path, double time_limit) {
+  instruments = std::make_unique<Instruments>();
+  instruments->sites.read(sites_path);
+  instruments->sites.library = find_library().begin;
+  for (const Tensor& t : tensors) {
+    const size_t count = t.writable ? t.bytes / static_cast<size_t>(t.element_bytes) : 0;
+    instruments->outputs.elements.emplace_back(count ? new OutputElement[count] : nullptr);
+  }
+  before_last_line = write_unfinished_report;
+  when_in_step = [](int first_lane, unsigned mask) { watch->join_clocks(first_lane, mask); };
+  signal(SIGALRM, [](int) { time_is_up = true; });
+  itimerval timer = {};
+  timer.it_value.tv_sec = static_cast<time_t>(time_limit);
+  timer.it_value.tv_usec = static_cast<suseconds_t>(fmod(time_limit, 1.0) * 1e6);
+  setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+inline void merge_into_report(const Watch& finished) {
+  const std::lock_guard<std::mutex> lock(instruments->merging);
+  instruments->ledger.merge(finished.ledger);
+  instruments->findings.merge(finished.findings);
+}
+
+inline void write_merged_report() {
+  Watch at_the_end(instruments->sites, instruments->outputs, 0);
+  at_the_end.add_unwritten_outputs();
+  instruments->findings.merge(at_the_end.findings);
+  write_report(instruments->ledger, instruments->findings);
+}
+
+// The lanes that still run tell where: the loop that does not end begins at the smallest place.
+// Of several blocks that do not end, the first one reports.
+inline void look_for_the_loop(uintptr_t place) {
+  constexpr int ENOUGH = 10000;
+  static std::atomic<unsigned> first_block{~0u};
+  static thread_local int seen = 0;
+  static thread_local unsigned thread = 0;
+  const unsigned own = sim_here.block_index.x + sim_here.block_index.y * launch.grid_x;
+  for (unsigned known = first_block; own < known && !first_block.compare_exchange_weak(known, own);) {}
+  if (!fatal_place || place < fatal_place) {
+    fatal_place = place;
+    thread = sim_here.thread_index.x;
+  }
+  if (++seen < ENOUGH || own != first_block) return;
+  report("endless %u %u %u", sim_here.block_index.x, sim_here.block_index.y, thread);
+}
+
+inline void stop_before(Event::Kind kind, void* place) {
+  if (!watch) return;
+  Event& event = watch->lanes[static_cast<size_t>(block->current)].event;
+  event.kind = kind;
+  event.place = reinterpret_cast<uintptr_t>(place);
+  if (time_is_up) look_for_the_loop(event.place);
+  if (kind != Event::MEETING) yield_to_scheduler();
+}
+
+inline bool is_own(const void* address) {
+  const auto* byte = static_cast<const unsigned char*>(address);
+  const unsigned char* stack = block->lanes[static_cast<size_t>(block->current)].stack_guard;
+  const auto* here = reinterpret_cast<const unsigned char*>(&sim_here);
+  return static_cast<size_t>(byte - stack) < STACK_GUARD + STACK ||
+         static_cast<size_t>(byte - here) < sizeof sim_here;
+}
+
+inline void watch_access(const void* address, size_t size, bool writes, void* place,
+                         bool is_copy = false) {
+  if (!watch || is_own(address)) return;
+  Event& event = watch->lanes[static_cast<size_t>(block->current)].event;
+  if (!watch->locate(reinterpret_cast<uintptr_t>(address), event)) {
+    if (watch->is_of_compiler(address)) return;
+    fatal_place = reinterpret_cast<uintptr_t>(place);
+    report("signal %d %p %u %u %u", SIGSEGV, address, sim_here.block_index.x,
+           sim_here.block_index.y, sim_here.thread_index.x);
+  }
+  event.size = static_cast<unsigned>(size);
+  event.writes = writes;
+  event.is_copy = is_copy;
+  stop_before(Event::ACCESS, place);
+}
+
+// What -fsanitize=thread and -fsanitize-coverage=trace-pc call.
+#define WATCH(bytes)                                                                   \
+  extern "C" void __tsan_read##bytes(void* address) {                                  \
+    watch_access(address, bytes, false, __builtin_return_address(0));                  \
+  }                                                                                    \
+  extern "C" void __tsan_write##bytes(void* address) {                                 \
+    watch_access(address, bytes, true, __builtin_return_address(0));                   \
+  }
+WATCH(1)
+WATCH(2)
+WATCH(4)
+WATCH(8)
+WATCH(16)
+#undef WATCH
+
+extern "C" void __tsan_read_range(void* address, size_t size) {
+  watch_access(address, size, false, __builtin_return_address(0), true);
+}
+extern "C" void __tsan_write_range(void* address, size_t size) {
+  watch_access(address, size, true, __builtin_return_address(0), true);
+}
+// instrument.py lets a kernel call these in place of the C library's.
+extern "C" void* sim_memmove(void* to, const void* from, size_t size) {
+  watch_access(from, size, false, __builtin_return_address(0), true);
+  watch_access(to, size, true, __builtin_return_address(0), true);
+  return memmove(to, from, size);
+}
+extern "C" void* sim_memset(void* to, int value, size_t size) {
+  watch_access(to, size, true, __builtin_return_address(0), true);
+  return memset(to, value, size);
+}
+extern "C" void __sanitizer_cov_trace_pc() {
+  stop_before(Event::BASIC_BLOCK, __builtin_return_address(0));
+}
+extern "C" void __tsan_init() {}

@@ -1,0 +1,64 @@
+// Where in the kernel's text something happens. The build lists every call of an instrument with
+// its line, in program order, and the shared arrays.
+#pragma once
+#include <stdint.h>
+#include <stdio.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+struct SharedArray {
+  size_t offset;  // in the block's shared memory
+  size_t bytes;
+  enum Kind { STATIC, DYNAMIC, NOT_SHARED } kind;
+};
+
+struct Sites {
+  uintptr_t library = 0;            // where the kernel's library was loaded
+  std::vector<uintptr_t> returns;   // address after each call, rising, relative to the library
+  std::vector<int> line;            // of each call: a number for its file and line
+  std::vector<bool> leads;          // a basic block begins here, with an access
+  std::vector<uintptr_t> loop_end;  // as `returns`, behind the innermost loop; 0 if there is none
+  std::vector<SharedArray> arrays;
+
+  // Lines "site RETURN LINE LEADS LOOP_END" and "array OFFSET BYTES KIND", as instrument.py writes them.
+  void read(const char* path) {
+    FILE* file = fopen(path, "r");
+    if (!file) return;
+    unsigned long long at, bytes, end;
+    int number, flag;
+    for (char kind[8]; fscanf(file, "%7s", kind) == 1;) {
+      if (kind[0] == 's' && fscanf(file, "%llx %d %d %llx", &at, &number, &flag, &end) == 4) {
+        returns.push_back(at);
+        line.push_back(number);
+        leads.push_back(flag != 0);
+        loop_end.push_back(end);
+      } else if (kind[0] == 'a' && fscanf(file, "%llu %llu %d", &at, &bytes, &flag) == 3) {
+        arrays.push_back({at, bytes, static_cast<SharedArray::Kind>(flag)});
+      }
+    }
+    fclose(file);
+  }
+
+  int site(uintptr_t place) const {
+    const auto found = std::lower_bound(returns.begin(), returns.end(), place - library);
+    return static_cast<int>(found - returns.begin());
+  }
+
+  bool leads_to_access(uintptr_t place) const {
+    const auto index = static_cast<size_t>(site(place));
+    return index < leads.size() && leads[index];
+  }
+
+  // Whether `other` lies behind the innermost loop around `place`.
+  bool is_behind_loop(uintptr_t other, uintptr_t place) const {
+    const auto index = static_cast<size_t>(site(place));
+    return index < loop_end.size() && loop_end[index] && other - library >= loop_end[index];
+  }
+
+  int line_of(uintptr_t place) const {
+    const auto index = static_cast<size_t>(site(place));
+    return index < line.size() ? line[index] : -1;
+  }
+};

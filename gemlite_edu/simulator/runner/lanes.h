@@ -1,0 +1,88 @@
+// Lanes are fibers on the OS thread that runs their block.
+#pragma once
+#include <errno.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <vector>
+
+#include "../shim/cooperation.h"
+#include "report.h"
+
+constexpr size_t STACK = size_t(512) << 10;        // CUDA gives a thread as much local memory
+constexpr size_t STACK_GUARD = size_t(1) << 20;
+constexpr int WARP_SIZE = 32;
+
+enum class State { READY, AT_BARRIER, AT_WARP_OPERATION, DONE };
+
+struct Lane {
+  unsigned char* stack_guard = nullptr;
+  jmp_buf resume;
+  State state = State::DONE;
+  unsigned mask = 0;     // of the warp operation it waits at
+  bool orders_memory = false;
+  bool needs_all = false;  // a shuffle: a lane that has ended has no value to give
+  uint64_t given = 0;    // its value there
+  int source = 0;
+  uint64_t taken = 0;    // what the exchange gave it
+  unsigned ballot = 0;
+};
+
+struct Launch {
+  void (*run_lane)(void**);
+  std::vector<void*> arguments;
+  unsigned grid_x, grid_y, threads;
+  size_t shared_bytes, shared_limit;  // dynamic: what the launch asked for, what a block may have
+};
+inline Launch launch;
+
+// The lanes of the block that this OS thread runs.
+struct Block {
+  std::vector<Lane> lanes;
+  jmp_buf scheduler;
+  int current = 0;
+};
+inline thread_local Block* block = nullptr;
+
+inline void yield_to_scheduler() {
+  Block& b = *block;
+  if (_setjmp(b.lanes[b.current].resume) == 0) _longjmp(b.scheduler, 1);
+}
+
+// Defined in warp_operations.h: others of its warp may have waited for no one but this lane.
+void complete_without(int done_lane);
+
+// A lane's fiber lives as long as its OS thread and runs that lane of every block there.
+inline void live_as_lane() {
+  for (;;) {
+    block->lanes[block->current].state = State::DONE;
+    complete_without(block->current);
+    yield_to_scheduler();
+    launch.run_lane(launch.arguments.data());
+  }
+}
+
+inline void create_lane(int index) {
+  auto* guard = static_cast<unsigned char*>(mmap(nullptr, STACK_GUARD + STACK, PROT_NONE,
+                                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (guard == MAP_FAILED || mprotect(guard + STACK_GUARD, STACK, PROT_READ | PROT_WRITE)) {
+    report("memory %s", strerror(errno));
+  }
+  block->lanes[index].stack_guard = guard;
+  ucontext_t fresh, back;
+  getcontext(&fresh);
+  fresh.uc_stack.ss_sp = guard + STACK_GUARD;
+  fresh.uc_stack.ss_size = STACK;
+  makecontext(&fresh, live_as_lane, 0);
+  block->current = index;
+  if (_setjmp(block->scheduler) == 0) swapcontext(&back, &fresh);
+}
+
+inline void resume(int index) {
+  block->current = index;
+  sim_here.thread_index = {static_cast<unsigned>(index), 0, 0};
+  if (_setjmp(block->scheduler) == 0) _longjmp(block->lanes[index].resume, 1);
+}

@@ -1,0 +1,52 @@
+// The shared memory of a block: this OS thread's copy of the kernel's thread_local variables.
+#pragma once
+#include <link.h>
+
+#include "lanes.h"
+#include "tensors.h"
+
+// What the loader knows of the kernel's library. Its only thread_local variables are the shared
+// arrays: `shared` is this OS thread's copy of them.
+struct Library {
+  uintptr_t begin = 0, end = 0;
+  unsigned char* shared = nullptr;
+  size_t shared_bytes = 0;
+
+  bool contains(const void* address) const {
+    const auto at = reinterpret_cast<uintptr_t>(address);
+    return at >= begin && at < end;
+  }
+};
+
+inline int describe_library(dl_phdr_info* info, size_t, void* result) {
+  Library found;
+  found.begin = info->dlpi_addr;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& header = info->dlpi_phdr[i];
+    if (header.p_type == PT_LOAD) {
+      found.end = std::max<uintptr_t>(found.end, found.begin + header.p_vaddr + header.p_memsz);
+    } else if (header.p_type == PT_TLS) {
+      found.shared = static_cast<unsigned char*>(info->dlpi_tls_data);
+      found.shared_bytes = header.p_memsz;
+    }
+  }
+  if (!found.contains(reinterpret_cast<const void*>(launch.run_lane))) return 0;
+  *static_cast<Library*>(result) = found;
+  return 1;
+}
+
+inline Library find_library() {
+  Library library;
+  dl_iterate_phdr(describe_library, &library);
+  return library;
+}
+
+// What a block wrote beyond the dynamic shared memory of its launch is no longer poison.
+inline void check_dynamic_shared(const unsigned char* dynamic) {
+  for (size_t i = launch.shared_bytes; dynamic && i < launch.shared_limit; ++i) {
+    if (dynamic[i] != POISON) {
+      report("shared %zu %zu %u %u -1", i, launch.shared_bytes, sim_here.block_index.x,
+             sim_here.block_index.y);
+    }
+  }
+}

@@ -1,0 +1,56 @@
+// Tensors: each between two guards, its end on a page's end as nearly as 256 bytes allow.
+#pragma once
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "report.h"
+
+constexpr size_t GUARD = size_t(16) << 20;
+constexpr size_t ALIGNMENT = 256;
+constexpr unsigned char POISON = 0xFF;  // a NaN in every float format
+inline const size_t PAGE = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+
+struct Tensor {
+  std::string name;
+  unsigned char* region;  // whole pages
+  size_t region_bytes;
+  unsigned char* data;
+  size_t bytes;
+  bool writable;
+  int64_t element_bytes;
+};
+inline std::vector<Tensor> tensors;
+
+size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
+inline Tensor map_tensor(int memfd, const std::string& name, size_t offset, size_t bytes, bool writable,
+                         int64_t element_bytes) {
+  const size_t region_bytes = round_up(round_up(bytes, ALIGNMENT), PAGE);
+  void* room = mmap(nullptr, region_bytes + 2 * GUARD, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) report("memory %s", strerror(errno));
+  void* region = mmap(static_cast<unsigned char*>(room) + GUARD, region_bytes,
+                      writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED | MAP_FIXED, memfd,
+                      static_cast<off_t>(offset));
+  if (region == MAP_FAILED) report("memory %s", strerror(errno));
+  auto* start = static_cast<unsigned char*>(region);
+  return {name, start, region_bytes, start + region_bytes - round_up(bytes, ALIGNMENT), bytes, writable,
+          element_bytes};
+}
+
+// Writes that stayed inside the pages but outside the tensor leave a trace in the poison there.
+inline void check_margins() {
+  for (const Tensor& t : tensors) {
+    for (unsigned char* byte = t.region; byte < t.region + t.region_bytes; ++byte) {
+      if (byte == t.data) byte += t.bytes;
+      if (byte < t.region + t.region_bytes && *byte != POISON) {
+        report("outside %s %td -1 -1 -1", t.name.c_str(), byte - t.data);
+      }
+    }
+  }
+}

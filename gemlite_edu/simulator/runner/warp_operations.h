@@ -1,0 +1,101 @@
+// Where the lanes of a warp or a block meet: shuffles, votes, barriers; and who never comes.
+#pragma once
+#include "lanes.h"
+
+// Called when all lanes in the mask have come to a __syncwarp; the instruments' interest.
+inline void (*when_in_step)(int first_lane, unsigned mask) = nullptr;
+
+// All lanes in the mask have come: give each its value and let them go.
+inline void complete_warp_operation(Lane* warp, unsigned mask) {
+  unsigned ballot = 0;
+  bool orders_memory = false;
+  for (int i = 0; i < WARP_SIZE; ++i) {
+    if (mask >> i & 1) ballot |= (warp[i].given & 1 ? 1u : 0u) << i;
+  }
+  for (int i = 0; i < WARP_SIZE; ++i) {
+    if (!(mask >> i & 1)) continue;
+    Lane& lane = warp[i];
+    lane.taken = mask >> lane.source & 1 ? warp[lane.source].given : ~uint64_t(0);
+    lane.ballot = ballot;
+    lane.state = State::READY;
+    orders_memory |= lane.orders_memory;
+  }
+  if (orders_memory && when_in_step) when_in_step(static_cast<int>(warp - &block->lanes[0]), mask);
+}
+
+// Lanes that have ended need not come to a vote or a __syncwarp (CUDA C++ Programming Guide, "Warp
+// Vote Functions": all non-exited threads named in mask must).
+inline void complete_if_all_came(const Lane& waiting, int first) {
+  std::vector<Lane>& lanes = block->lanes;
+  unsigned there = 0;
+  for (int i = 0; i < WARP_SIZE; ++i) {
+    const size_t index = static_cast<size_t>(first + i);
+    if (!(waiting.mask >> i & 1) || index >= lanes.size()) continue;
+    const Lane& lane = lanes[index];
+    if (lane.state == State::DONE && !waiting.needs_all) continue;
+    if (lane.state != State::AT_WARP_OPERATION || lane.mask != waiting.mask) return;
+    there |= 1u << i;
+  }
+  complete_warp_operation(&lanes[static_cast<size_t>(first)], there);
+}
+
+inline void complete_without(int done_lane) {
+  const int first = done_lane / WARP_SIZE * WARP_SIZE;
+  for (int i = first; i < first + WARP_SIZE && i < static_cast<int>(block->lanes.size()); ++i) {
+    const Lane lane = block->lanes[static_cast<size_t>(i)];
+    if (lane.state == State::AT_WARP_OPERATION) complete_if_all_came(lane, first);
+  }
+}
+
+enum class WarpOperation { EXCHANGE, VOTE, SYNC };
+
+inline void meet_warp(WarpOperation kind, unsigned mask, uint64_t value, int source) {
+  Block& b = *block;
+  Lane& self = b.lanes[b.current];
+  const int first = b.current / WARP_SIZE * WARP_SIZE, lane_id = b.current % WARP_SIZE;
+  if (!(mask >> lane_id & 1)) {
+    report("notinmask %x %d %u %u %d", mask, lane_id, sim_here.block_index.x, sim_here.block_index.y,
+           b.current);
+  }
+  self.mask = mask;
+  self.needs_all = kind == WarpOperation::EXCHANGE;
+  self.orders_memory = kind == WarpOperation::SYNC;
+  self.given = value;
+  self.source = source & (WARP_SIZE - 1);
+  self.state = State::AT_WARP_OPERATION;
+  complete_if_all_came(self, first);
+  yield_to_scheduler();
+}
+
+// Of the lanes that should meet `waiting` at its warp operation, those that are not there.
+inline unsigned find_missing(const std::vector<Lane>& lanes, int waiting) {
+  const Lane& lane = lanes[waiting];
+  const size_t first = static_cast<size_t>(waiting) / WARP_SIZE * WARP_SIZE;
+  unsigned missing = 0;
+  for (size_t i = first; i < std::min(first + WARP_SIZE, lanes.size()); ++i) {
+    const bool is_there = lanes[i].state == State::AT_WARP_OPERATION && lanes[i].mask == lane.mask;
+    const bool must_come = lane.needs_all || lanes[i].state != State::DONE;
+    const bool is_named = lane.mask >> (i - first) & 1;
+    missing |= (is_named && must_come && !is_there ? 1u : 0u) << (i - first);
+  }
+  return missing;
+}
+
+// The first lane that waits at a warp operation; where nobody can go on there is one.
+inline int find_waiting(const std::vector<Lane>& lanes) {
+  int waiting = 0;
+  while (lanes[waiting].state != State::AT_WARP_OPERATION) ++waiting;
+  return waiting;
+}
+
+[[noreturn]] inline void report_stuck(const std::vector<Lane>& lanes) {
+  const int waiting = find_waiting(lanes);
+  const unsigned missing = find_missing(lanes, waiting);
+  bool all_ended = true;
+  for (int i = 0; i < WARP_SIZE; ++i) {
+    const size_t index = static_cast<size_t>(waiting / WARP_SIZE * WARP_SIZE + i);
+    if (missing >> i & 1) all_ended &= lanes[index].state == State::DONE;
+  }
+  report("stuck %s %x %u %u %d", all_ended ? "ended" : "elsewhere", missing,
+         sim_here.block_index.x, sim_here.block_index.y, waiting);
+}

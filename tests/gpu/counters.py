@@ -1,0 +1,70 @@
+"""Memory counters of Nsight Compute for every kernel of counter_kernels.py.
+
+`run.py counters` runs this file under ncu, which counts the launches, and reads ncu's table.
+"""
+
+import csv
+import io
+import subprocess
+import sys
+
+METRICS = {
+    "global loads": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "global load sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "global stores": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "global store sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "shared loads": "smsp__inst_executed_op_shared_ld.sum",
+    "shared load wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared stores": "smsp__inst_executed_op_shared_st.sum",
+    "shared store wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+}
+
+
+def record(root, environment):
+    """{kernel: {counter: value}} and ncu's version. RuntimeError where ncu fails."""
+    from counter_kernels import COUNTER_KERNELS
+
+    command = [sys.executable, __file__]
+    subprocess.run(command, cwd=root, env=environment, check=True)  # compiles
+    result = subprocess.run(
+        [
+            *("ncu", "--csv", "--print-units", "base", "--clock-control", "none"),
+            *("--kernel-name", "regex:^(kernel|gemv)$", "--metrics", ",".join(METRICS.values())),
+            *command,
+        ],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    table = result.stdout[result.stdout.find('"ID"') :]
+    if result.returncode or not table.startswith('"ID"'):
+        raise RuntimeError(f"ncu failed:\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
+    launches = {}
+    for row in csv.DictReader(io.StringIO(table)):
+        value = float(row["Metric Value"].replace(",", ""))
+        launches.setdefault(int(row["ID"]), {})[row["Metric Name"]] = int(value)
+    if len(launches) != len(COUNTER_KERNELS):
+        raise RuntimeError(f"ncu saw {len(launches)} launches of {len(COUNTER_KERNELS)} kernels")
+    return {
+        name: {counter: launches[number][metric] for counter, metric in METRICS.items()}
+        for number, name in zip(sorted(launches), COUNTER_KERNELS, strict=True)
+    }
+
+
+def ncu_version():
+    result = subprocess.run(["ncu", "--version"], capture_output=True, text=True)
+    return result.stdout.strip().splitlines()[-1]
+
+
+def main():
+    import torch
+    from counter_kernels import COUNTER_KERNELS
+
+    for kernel in COUNTER_KERNELS.values():
+        kernel.launch_on_gpu()
+    torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    main()
