@@ -9,7 +9,7 @@ from gemlite_edu import reference
 from gemlite_edu.checker import cases
 from gemlite_edu.checker.dequant_formats import FP4, NF4_TABLE, SIGNED, linear
 from gemlite_edu.checker.dequant_mistakes import mistakes_of
-from gemlite_edu.checker.exercise import Exercise
+from gemlite_edu.checker.exercise import Exercise, run_watched
 from gemlite_edu.kernels import load
 from gemlite_edu.packing import pack_warped_int32
 
@@ -63,11 +63,9 @@ def _expected(format, case):
 
 
 def _run(answer, case, device):
-    kernel = load(_KERNEL, case.nbits, replace={_HOLE: answer}, device=device, time_limit=10.0)
-    W_packed = pack_warped_int32(case.W_q, case.nbits).to(device)
-    out = torch.full((len(case.x), len(case.W_q)), torch.nan, dtype=torch.float16, device=device)
-    x, scales, zeros = (t.to(device) for t in (case.x, case.scales, case.zeros))
-    return kernel(x, W_packed, scales, zeros, out=out).cpu()
+    kernel = load(_KERNEL, case.nbits, replace={_HOLE: answer}, time_limit=10.0)
+    W_packed = pack_warped_int32(case.W_q, case.nbits)
+    return run_watched(kernel, (case.x, W_packed, case.scales, case.zeros), device)
 
 
 _READING = "Write the four bits of a code as a number first, on paper, for codes 1, 9 and 15."

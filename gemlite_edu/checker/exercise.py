@@ -39,3 +39,19 @@ def tensors_of(case):
 def clone(case):
     """The case with tensors of its own, for an answer to work on."""
     return replace(case, **{name: tensor.clone() for name, tensor in tensors_of(case).items()})
+
+
+def run_watched(kernel, operands, device):
+    """y of a learner's kernel. On the CPU every access is checked, on a GPU none is.
+
+    Raises KernelFault for an access outside, a race, a read of what nothing wrote, an output that
+    nothing wrote, lanes that never meet: so no unsafe kernel goes on to a GPU.
+    """
+    if device == "cpu":
+        report = kernel.inspect(*operands)
+        report.raise_findings()
+        return report.y
+    x, W = operands[:2]
+    out = torch.full((len(x), len(W)), torch.nan, dtype=x.dtype, device=device)
+    on_device = [o.to(device) if isinstance(o, torch.Tensor) else o for o in operands]
+    return kernel(*on_device, out=out).cpu()

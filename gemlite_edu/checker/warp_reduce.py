@@ -7,7 +7,7 @@ import torch
 
 from gemlite_edu import reference
 from gemlite_edu.checker import cases
-from gemlite_edu.checker.exercise import Exercise
+from gemlite_edu.checker.exercise import Exercise, run_watched
 from gemlite_edu.kernels import load
 
 _KERNEL = "gemv_a16w16_warp"
@@ -43,9 +43,8 @@ def _expected(case):
 
 
 def _run(answer, case, device):
-    kernel = load(_KERNEL, replace={_HOLE: answer}, device=device, time_limit=10.0)
-    out = torch.full((len(case.x), len(case.W)), torch.nan, dtype=torch.float16, device=device)
-    return kernel(case.x.to(device), case.W.to(device), out=out).cpu()
+    kernel = load(_KERNEL, replace={_HOLE: answer}, time_limit=10.0)
+    return run_watched(kernel, (case.x, case.W), device)
 
 
 def _lane_sums(case):

@@ -1,4 +1,4 @@
-// diagnosis: holds NaN
+// diagnosis: outside x_shared, which has
 __device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
   const int lane_id = threadIdx.x % WARP_SIZE;
   float sum = 0.0f;

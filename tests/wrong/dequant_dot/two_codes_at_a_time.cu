@@ -1,4 +1,4 @@
-// diagnosis: holds NaN
+// diagnosis: outside x_shared, which has
 __device__ float weight(uint32_t word, int j, float zero) {
   return static_cast<float>((word >> (32 - W_NBITS * (j + 1))) & CODE_MASK) - zero;
 }

@@ -1,4 +1,4 @@
-// diagnosis: It is none of the mistakes known here
+// diagnosis: partial[0], which thread 0 also writes
 __device__ float warp_reduce_sum(float value) {
   __shared__ float partial[WARP_SIZE];
   const int lane = threadIdx.x % WARP_SIZE;

@@ -1,4 +1,4 @@
-// diagnosis: waits for ever at a shuffle or vote that lane
+// diagnosis: which returned without it; is the shuffle inside an if?
 __device__ float warp_reduce_sum(float value) {
   if (threadIdx.x % 32 == 0) {
     for (int lane = 1; lane < 32; ++lane) value += __shfl_sync(FULL_WARP, value, lane);

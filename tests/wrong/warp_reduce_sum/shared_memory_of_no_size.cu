@@ -1,4 +1,4 @@
-// diagnosis: of its dynamic shared memory, of which the launch asked for 0
+// diagnosis: outside values, which has 0 elements
 __device__ float warp_reduce_sum(float value) {
   extern __shared__ float values[];
   values[threadIdx.x] = value;

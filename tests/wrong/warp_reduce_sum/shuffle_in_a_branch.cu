@@ -1,4 +1,4 @@
-// diagnosis: waits for ever at a shuffle or vote that lane
+// diagnosis: which returned without it; is the shuffle inside an if?
 __device__ float warp_reduce_sum(float value) {
   const int lane = threadIdx.x % WARP_SIZE;
   for (int offset = WARP_SIZE / 2; offset > 0; offset /= 2) {
