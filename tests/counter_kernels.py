@@ -324,3 +324,17 @@ def _package_kernels():
 
 
 COUNTER_KERNELS = dict(_small_kernels()) | {str(kernel): kernel for kernel in _package_kernels()}
+
+# Where nvcc makes other accesses than the text says. The report says so for the line.
+DIFFERENT = {
+    "loop of a different length in each lane": "lanes leave this loop at different turns",
+    "guarded tail of a loop": "lanes leave this loop at different turns",
+    "loop with an invariant scale": "x is loaded from the same addresses again and again",
+    "branch with two loads on two lines": "two sides of a branch load x",
+    "float4, x and w used": "not all fields are used",
+    "shared float4, x and w used": "not all fields are used",
+    "shared four neighbours": "neighbours in s come one after the other",
+    "gemv_a16w16_coalesced, bfloat16, M 2, N 70, K 500": "lanes leave this loop",
+    "gemv_a16w16_warp, bfloat16, M 2, N 70, K 500": "lanes leave this loop",
+    "gemv_a16w16_shared, bfloat16, M 2, N 70, K 500": "lanes leave this loop",
+}

@@ -2,15 +2,20 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 import torch
+from counter_kernels import DIFFERENT
 
-from gemlite_edu import reference
+from gemlite_edu import nsight, reference
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted(ROOT.glob("*.md"))
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+sys.path.insert(0, str(ROOT / "tools"))
+
+from counter_table import PAGE, page_with_table  # noqa: E402
 
 
 def test_the_code_in_the_readme_runs():
@@ -27,7 +32,16 @@ def test_the_code_in_the_readme_runs():
 def test_every_link_leads_somewhere(path):
     for link in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
         if not link.startswith("http"):
-            assert (ROOT / link).exists(), link
+            assert (path.parent / link).exists(), link
+
+
+def test_the_table_of_counters_is_that_of_the_record():
+    assert PAGE.read_text() == page_with_table(PAGE.read_text()), "run tools/counter_table.py"
+
+
+def test_the_readme_counts_the_kernels_that_nsight_compute_counted():
+    total = len(nsight.recorded()["kernels"])
+    assert f"**{total - len(DIFFERENT)} of {total} kernels**" in (ROOT / "README.md").read_text()
 
 
 def test_notation_has_every_name_of_the_kernels():
