@@ -5,6 +5,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from gemlite_edu.simulator.build import build_instrumented_kernel
+from gemlite_edu.simulator.fault_sentences import fault_sentence
+from gemlite_edu.simulator.finding_sentences import Found
 from gemlite_edu.simulator.report import Finding, MemoryLine, Phase, Report, Request
 from gemlite_edu.simulator.run import (
     count_workers,
@@ -12,7 +14,6 @@ from gemlite_edu.simulator.run import (
     show_what_it_printed,
     tensors_by_name,
 )
-from gemlite_edu.simulator.sentences import fault_sentence, finding_sentence
 
 _WARP_SIZE = 32
 _KINDS = ("outside", "misaligned", "race", "unwritten", "barriers", "left")
@@ -71,6 +72,7 @@ class _Text:
         self.partly_used = (folder / "partly_used.txt").read_text().splitlines()
         self.tensors, self.launch = tensors, launch
         self._code = _code_lines(source)
+        self._order = {place: number for number, place in enumerate(self._code)}
         self._objects = [*tensors, *(folder / "arrays.txt").read_text().splitlines()]
         sizes = re.findall(r"array \d+ (\d+) (\d)", (folder / "sites.txt").read_text())
         self._array_bytes = [
@@ -86,12 +88,20 @@ class _Text:
     def name(self, number):
         return self._objects[number]
 
-    def bytes_of(self, number):
-        """Bytes of a shared array."""
-        return self._array_bytes[number - len(self.tensors)]
+    def describe(self, number, details):
+        """(name, bytes, bytes of an element, width of the grid) of what a finding is about."""
+        *_, size, _ = details
+        grid_x = self.launch.grid[0]
+        if number < 0:
+            return "", 0, 1, grid_x
+        name = self.name(number)
+        if number < len(self.tensors):
+            tensor = self.tensors[name]
+            return name, tensor.nbytes, tensor.element_size(), grid_x
+        return name, self._array_bytes[number - len(self.tensors)], size, grid_x
 
     def order(self, place):
-        return list(self._code).index(place) if place in self._code else -1
+        return self._order.get(place, -1)
 
 
 def _code_lines(source):
@@ -105,6 +115,34 @@ def _code_lines(source):
             number += 1
             found[f"{file}:{number}"] = line.strip()
     return found
+
+
+# What the runner counts beside the costs, and what it means.
+_MAY_DIFFER = (
+    (
+        "repeated",
+        "{name} is loaded from the same addresses again and again: "
+        "a GPU's compiler may keep it in a register",
+    ),
+    (
+        "mergeable",
+        "two sides of a branch {verb} {name}: a GPU's compiler may make one request of both",
+    ),
+    (
+        "adjacent",
+        "neighbours in {name} come one after the other: "
+        "a GPU's compiler may {verb} them in one wide access",
+    ),
+    (
+        "leaving",
+        "lanes leave this loop at different turns: a GPU's compiler unrolls loops, "
+        "and may then make more requests to {verb} {name}",
+    ),
+)
+_PARTLY_USED = (
+    "a vector is loaded of which not all fields are used: "
+    "a GPU's compiler may load only those, one by one"
+)
 
 
 @dataclass(frozen=True)
@@ -185,29 +223,6 @@ def _memory_line(key, group, samples, text):
     )
 
 
-_MAY_DIFFER = (
-    (
-        "repeated",
-        "{name} is loaded from the same addresses again and again: "
-        "a GPU's compiler may keep it in a register",
-    ),
-    (
-        "mergeable",
-        "two sides of a branch {verb} {name}: a GPU's compiler may make one request of both",
-    ),
-    (
-        "adjacent",
-        "neighbours in {name} come one after the other: "
-        "a GPU's compiler may {verb} them in one wide access",
-    ),
-    (
-        "leaving",
-        "lanes leave this loop at different turns: a GPU's compiler unrolls loops, "
-        "and may then make more requests to {verb} {name}",
-    ),
-)
-
-
 def _notes(rows, text):
     """Sentences about lines whose accesses a GPU's compiler may well change."""
     found = {}
@@ -218,11 +233,7 @@ def _notes(rows, text):
                 note = sentence.format(name=text.name(row.object), verb=verb)
                 found[text.place(row.site), note] = None
     for place in text.partly_used:
-        found[
-            place,
-            "a vector is loaded of which not all fields are used: a GPU's compiler may "
-            "load only those, one by one",
-        ] = None
+        found[place, _PARTLY_USED] = None
     ordered = sorted(found, key=lambda key: (text.order(key[0]), key[1]))
     return tuple(f"{place}: {note}" for place, note in ordered)
 
@@ -251,8 +262,10 @@ def _read_findings(rows, text):
             continue
         (block, turn, *details), _ = min(group)
         count = sum(times for _, times in group)
-        sentence = finding_sentence(kind, text, number, place, other_place, block, count, details)
-        finding = Finding(sentence, place, text.code(place), count)
+        found = Found(
+            kind, *text.describe(number, details), place, other_place, block, count, *details
+        )
+        finding = Finding(found.sentence(), place, text.code(place), count)
         yield _GRAVEST_FIRST.index(kind), (block, turn), finding
 
 

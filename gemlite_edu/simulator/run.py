@@ -11,7 +11,7 @@ import torch
 from gemlite_edu.devices import SIMULATED_CAPABILITY, shared_bytes_per_block
 from gemlite_edu.errors import KernelFault
 from gemlite_edu.simulator.build import build_runner
-from gemlite_edu.simulator.sentences import fault_sentence
+from gemlite_edu.simulator.fault_sentences import fault_sentence
 
 _ALIGNMENT = 256
 _MAX_WORKERS = 16

@@ -1,0 +1,123 @@
+"""What ended a run, in one sentence for a person."""
+
+import re
+
+_WILD = "reached memory that is neither a tensor's nor shared: look at its pointers and indices"
+_SIGNALS = {
+    4: "undefined behaviour, such as a division by zero",
+    6: "an abort",
+    8: "an integer division by zero",
+}
+
+
+def too_long(time_limit):
+    """Of a kernel that was stopped."""
+    return (
+        f"the kernel did not end within {time_limit:g} s and was stopped: look for a loop "
+        "whose condition never becomes false; load(..., time_limit=...) sets the limit"
+    )
+
+
+def fault_sentence(status, tensors, time_limit):
+    """Of the line with which the runner ended, if that is not "done".
+
+    tensors: {name: torch.Tensor} of the arguments.
+    """
+    word, *fields = status.split(" ")
+    if word == "endless":
+        return f"{where(*fields)}: {too_long(time_limit)}" if fields else too_long(time_limit)
+    if word in ("outside", "reads", "writes", "readonly"):
+        return _memory_sentence(word, fields, tensors)
+    if word in _SENTENCES:
+        return _SENTENCES[word](*fields)
+    return f"the simulator failed: {status}"
+
+
+def _signal(number, address, *position):
+    wild = "reached a null pointer" if address == "(nil)" else _WILD
+    return f"{where(*position)}: {_SIGNALS.get(int(number), wild)}"
+
+
+def _beyond_shared(offset, asked, block_x, block_y, _):
+    return (
+        f"block ({block_x}, {block_y}) wrote byte {offset} of its dynamic shared memory, "
+        f"of which the launch asked for {asked}"
+    )
+
+
+def _misaligned(*position):
+    return f"{where(*position)} reaches 16 bytes at an address that is no multiple of 16"
+
+
+def _stack(kib, _, *position):
+    return (
+        f"{where(*position)} used more than {kib} KiB of local memory: "
+        "a very large local array, or a recursion that does not end"
+    )
+
+
+def _stuck(why, missing, block_x, block_y, thread):
+    warp, lane = divmod(int(thread), 32)
+    who, absent = (
+        f"block ({block_x}, {block_y}), warp {warp}: lane {lane}",
+        lanes_in(int(missing, 16)),
+    )
+    if why == "ended":
+        return (
+            f"{who} shuffles with a mask that names {absent}, which returned without it; "
+            "is the shuffle inside an if?"
+        )
+    makes = "makes" if absent.startswith("lane ") else "make"
+    return (
+        f"{who} waits for ever at a shuffle, vote or __syncwarp that {absent} never {makes}; "
+        "is it inside an if?"
+    )
+
+
+def _not_in_mask(mask, lane, *position):
+    return (
+        f"{where(*position)} is lane {lane} of its warp and takes part in a warp operation "
+        f"whose mask 0x{mask} does not name it"
+    )
+
+
+_SENTENCES = {
+    "signal": _signal,
+    "shared": _beyond_shared,
+    "misaligned": _misaligned,
+    "stack": _stack,
+    "stuck": _stuck,
+    "notinmask": _not_in_mask,
+}
+
+
+def _memory_sentence(word, fields, tensors):
+    name, offset, block_x, block_y, thread = fields
+    tensor = tensors[name]
+    element = int(offset) // tensor.element_size()
+    count = tensor.numel()
+    if int(thread) < 0:
+        return f"the kernel wrote {name}[{element}], outside {name}, which has {count} elements"
+    if word == "readonly":
+        return f"{where(block_x, block_y, thread)} wrote {name}[{element}], but {name} is an input"
+    verb = "reached" if word == "outside" else word
+    return (
+        f"{where(block_x, block_y, thread)} {verb} {name}[{element}], "
+        f"outside {name}, which has {count} elements"
+    )
+
+
+def where(block_x, block_y, thread):
+    """A thread, in words."""
+    return f"block ({block_x}, {block_y}), thread {thread}"
+
+
+def lanes_in(mask):
+    """In words, the lanes whose bits are set.
+
+    >>> lanes_in(0b1110001), lanes_in(8)
+    ('lanes 0, 4-6', 'lane 3')
+    """
+    ranges = [(run.start(), run.end() - 1) for run in re.finditer("1+", f"{mask:b}"[::-1])]
+    words = [f"{a}" if a == b else f"{a}-{b}" for a, b in ranges]
+    return ("lanes " if mask & (mask - 1) else "lane ") + ", ".join(words)
