@@ -64,13 +64,14 @@ def _stuck(why, missing, block_x, block_y, thread):
     )
     if why == "ended":
         return (
-            f"{who} shuffles with a mask that names {absent}, which returned without it; "
+            f"{who} shuffles with a mask that names {absent}, which ended without it; "
             "is the shuffle inside an if?"
         )
     makes = "makes" if absent.startswith("lane ") else "make"
     return (
-        f"{who} waits for ever at a shuffle, vote or __syncwarp that {absent} never {makes}; "
-        "is it inside an if?"
+        f"{who} waits for ever at a shuffle, vote or __syncwarp that {absent} never {makes}"
+        + (", waiting at a __syncthreads" if why == "barrier" else "")
+        + "; is it inside an if?"
     )
 
 

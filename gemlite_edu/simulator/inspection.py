@@ -58,10 +58,14 @@ def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0):
     """The `Report` of a launch of the __global__ function `entry` of a CUDA text.
 
     arguments: `Tensor`s and `Integer`s in the order of its parameters; launch: a `Launch`.
+    An empty first line of the text does not count, as in the text of a hole.
     Outputs are written in place if the run came to its end. KernelTextError if it does not compile.
     """
+    text = text.removeprefix("\n")
     library = build_instrumented_kernel(text, entry, {})
-    return inspect_kernel(library, text, arguments, launch, time_limit, title=entry)
+    columns, rows = launch.grid
+    title = f"{entry}: {columns} x {rows} blocks of {launch.threads} threads"
+    return inspect_kernel(library, text, arguments, launch, time_limit, title)
 
 
 class _Text:

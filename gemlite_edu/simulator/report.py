@@ -149,6 +149,8 @@ class Report:
                 f"all tensors once: {self.least_bytes:,} bytes; moved: {self.bytes_moved:,} bytes, "
                 f"{times:.2f} times as much"
             )
+        if self.y is None:
+            parts.append("The run was stopped: the counts are of what came before.")
         parts += [f"note: {note}" for note in self.notes]
         parts += [f"WRONG: {finding}{_times(finding.count)}" for finding in self.findings]
         parts.append(f"{self._what_it_is_worth()} {_NOT_MODELLED}")

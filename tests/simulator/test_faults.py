@@ -35,7 +35,7 @@ def body(statement):
         ),
         (
             "if (threadIdx.x != 4) y[0] = __shfl_down_sync(0xFFFFFFFFu, 1.0f, 1);",
-            "lane 0 shuffles with a mask that names lane 4, which returned without it",
+            "lane 0 shuffles with a mask that names lane 4, which ended without it",
         ),
         (
             "if (threadIdx.x < 9) __syncthreads(); else y[0] = __shfl_sync(0xFFFFFFFFu, 1.0f, 1);",

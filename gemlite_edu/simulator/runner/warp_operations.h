@@ -91,11 +91,14 @@ inline int find_waiting(const std::vector<Lane>& lanes) {
 [[noreturn]] inline void report_stuck(const std::vector<Lane>& lanes) {
   const int waiting = find_waiting(lanes);
   const unsigned missing = find_missing(lanes, waiting);
-  bool all_ended = true;
+  bool all_ended = true, at_barrier = false;
   for (int i = 0; i < WARP_SIZE; ++i) {
-    const size_t index = static_cast<size_t>(waiting / WARP_SIZE * WARP_SIZE + i);
-    if (missing >> i & 1) all_ended &= lanes[index].state == State::DONE;
+    if (!(missing >> i & 1)) continue;
+    const State state = lanes[static_cast<size_t>(waiting / WARP_SIZE * WARP_SIZE + i)].state;
+    all_ended &= state == State::DONE;
+    at_barrier |= state == State::AT_BARRIER;
   }
-  report("stuck %s %x %u %u %d", all_ended ? "ended" : "elsewhere", missing,
-         sim_here.block_index.x, sim_here.block_index.y, waiting);
+  const char* why = all_ended ? "ended" : at_barrier ? "barrier" : "elsewhere";
+  report("stuck %s %x %u %u %d", why, missing, sim_here.block_index.x, sim_here.block_index.y,
+         waiting);
 }

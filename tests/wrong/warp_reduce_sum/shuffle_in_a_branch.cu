@@ -1,4 +1,4 @@
-// diagnosis: which returned without it; is the shuffle inside an if?
+// diagnosis: which ended without it; is the shuffle inside an if?
 __device__ float warp_reduce_sum(float value) {
   const int lane = threadIdx.x % WARP_SIZE;
   for (int offset = WARP_SIZE / 2; offset > 0; offset /= 2) {
