@@ -17,6 +17,7 @@ _SHARED_BYTES_PER_BLOCK = {
     (12, 1): 99 * _KIB,
 }
 _SHARED_BYTES_WITHOUT_OPT_IN = 48 * _KIB
+STATIC_SHARED_BYTES = 48 * _KIB  # of arrays whose size is in the kernel's text, on every device
 
 SIMULATED_CAPABILITY = (9, 0)
 MAX_GRID_Y = 65535

@@ -45,7 +45,8 @@ def run_watched(kernel, operands, device):
     """y of a learner's kernel. On the CPU every access is checked, on a GPU none is.
 
     Raises KernelFault for an access outside, a race, a read of what nothing wrote, an output that
-    nothing wrote, lanes that never meet: so no unsafe kernel goes on to a GPU.
+    nothing wrote, lanes that never meet: such a kernel does not go on to a GPU. docs/simulator.md
+    says what the instruments cannot see.
     """
     if device == "cpu":
         report = kernel.inspect(*operands)

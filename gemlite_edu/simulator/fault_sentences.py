@@ -46,7 +46,10 @@ def _beyond_shared(offset, asked, block_x, block_y, _):
 
 
 def _misaligned(*position):
-    return f"{where(*position)} reaches 16 bytes at an address that is no multiple of 16"
+    return (
+        f"{where(*position)} reaches 16 bytes at an address that is no multiple of 16, or uses "
+        "what is no address at all: look at its pointers and at the ends of its local arrays"
+    )
 
 
 def _stack(kib, _, *position):

@@ -9,6 +9,7 @@ from gemlite_edu.simulator.fault_sentences import fault_sentence
 from gemlite_edu.simulator.finding_sentences import Found
 from gemlite_edu.simulator.report import Finding, MemoryLine, Phase, Report, Request
 from gemlite_edu.simulator.run import (
+    Tensor,
     count_workers,
     run_once,
     show_what_it_printed,
@@ -16,7 +17,6 @@ from gemlite_edu.simulator.run import (
 )
 
 _WARP_SIZE = 32
-_KINDS = ("outside", "misaligned", "race", "unwritten", "barriers", "left")
 _GRAVEST_FIRST = ("outside", "misaligned", "left", "barriers", "race", "unwritten")
 
 
@@ -31,7 +31,8 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
     raw, printed = run_once(library, arguments, launch, time_limit, workers, sites)
     if workers > 1 and ("\nfinding " in raw or not _ended(raw)):
         # One worker meets what is wrong in the order of the blocks: the same in every run.
-        raw, printed = run_once(library, arguments, launch, time_limit, 1, sites)
+        again, printed = run_once(library, arguments, launch, time_limit, 1, sites)
+        raw = raw if again.rpartition("\n")[2].startswith("endless") else again
     show_what_it_printed(printed)
     text = _Text(library.parent, source, tensors_by_name(arguments), launch)
     *rows, status = raw.splitlines()
@@ -43,10 +44,12 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
         phases=_phases(rows, text),
         least_bytes=sum(t.nbytes for t in text.tensors.values()),
         recorded=recorded,
-        y=next(a.value for a in arguments if getattr(a, "is_output", False))
-        if status == "done"
-        else None,
+        y=_output(arguments) if status == "done" else None,
     )
+
+
+def _output(arguments):
+    return next((a.value for a in arguments if isinstance(a, Tensor) and a.is_output), None)
 
 
 def _ended(raw):
@@ -111,10 +114,10 @@ class _Text:
 def _code_lines(source):
     """{"file:line": text} of an expanded kernel, following its #line directives."""
     found, file, number = {}, "kernel.cpp", 0
-    for line in source.splitlines():
-        directive = re.match(r'#line (\d+) "(.*)"', line)
+    for line in source.split("\n"):
+        directive = re.match(r'\s*#\s*line (\d+)(?: "(.*)")?', line)
         if directive:
-            number, file = int(directive[1]) - 1, directive[2]
+            number, file = int(directive[1]) - 1, (directive[2] or file).rpartition("/")[2]
         else:
             number += 1
             found[f"{file}:{number}"] = line.strip()
@@ -257,8 +260,9 @@ def _read_findings(rows, text):
     grouped = defaultdict(list)
     for row in rows:
         if row.startswith("finding "):
-            kind, number, site, other, count, *details = map(int, row.split()[1:])
-            key = (_KINDS[kind], number, text.place(site), text.place(other))
+            kind, *numbers = row.split()[1:]
+            number, site, other, count, *details = map(int, numbers)
+            key = (kind, number, text.place(site), text.place(other))
             grouped[key].append((details, count))  # a line may have several sites
     racing = {(key[1], place) for key in grouped if key[0] == "race" for place in key[2:]}
     for (kind, number, place, other_place), group in grouped.items():

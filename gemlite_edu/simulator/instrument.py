@@ -12,6 +12,9 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+from gemlite_edu.devices import STATIC_SHARED_BYTES
+from gemlite_edu.errors import KernelTextError
+
 _SHARED_GAP = 1024
 _CALL = re.compile(
     r"^\s+(?:callq?|bl)\s+(?:__tsan_((?:read|write)\w*)|__sanitizer_cov_trace_(pc)"
@@ -26,7 +29,9 @@ _SHARED_SECTION = re.compile(
     r"^\s+\.section\s+\.tbss.*?(?=^\s+\.(?:section|text|data|bss)\b)", re.MULTILINE | re.DOTALL
 )
 _ARRAY_END = re.compile(r"^\s+\.(?:zero|skip|space)\s+\d+.*$", re.MULTILINE)
-_SITE = re.compile(r"([0-9a-f]+) .* sim_site_(\d+)_(\w+?)_(\d+)$", re.MULTILINE)
+_SITE = re.compile(r"([0-9a-f]+) .* sim_site_(\d+)_(\w+?)_(\d+)_(\d+)$", re.MULTILINE)
+# How a struct is copied: the line of the struct, but the fault of the line that copies it.
+_COPY = re.compile(r"\b(\w+)::(?:\1|operator=)\(")
 _DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays beside static ones
 
 # Optimized as for a plain run, but for what would change or merge accesses in ways that a GPU's
@@ -35,7 +40,8 @@ _DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays beside static ones
 INSTRUMENTED_FLAGS = (
     "-g1 -gdwarf-4 -fsanitize=thread -fsanitize-coverage=trace-pc "
     "--param=tsan-instrument-func-entry-exit=0 -fno-extern-tls-init "
-    "-fno-tree-loop-im -fno-tree-pre -fno-tree-vectorize -fno-tree-slp-vectorize "
+    "-fno-tree-loop-im -fno-tree-pre -fno-code-hoisting -fno-thread-jumps -fno-tree-tail-merge "
+    "-fno-tree-vectorize -fno-tree-slp-vectorize "
     "-fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset "
     "-fno-tree-loop-distribute-patterns -fno-store-merging -fno-optimize-sibling-calls "
     "-fno-partial-inlining -fno-crossjumping -fno-reorder-blocks -fno-reorder-blocks-and-partition "
@@ -48,9 +54,10 @@ INSTRUMENTED_FLAGS = (
 def label_calls(assembly):
     """The assembly with a label after each call of an instrument and gaps behind shared arrays.
 
-    A label is sim_site_NUMBER_WHAT_AFTER. WHAT is the call: read4, barrier, ...; "pc" at the begin
-    of a basic block, "lead" if that begins with an access. AFTER is the number of the first call
-    behind the innermost loop around this one, 0 if there is no loop.
+    A label is sim_site_NUMBER_WHAT_AFTER_NEXT. WHAT is the call: read4, barrier, ...; "pc" at the
+    begin of a basic block, "lead" if that begins with an access. AFTER is the number of the first
+    call behind the innermost loop around this one, 0 if there is no loop. NEXT is, of a "lead", the
+    number of the first call of the block that runs after it, 0 if there may be several.
     """
     assembly = _LIBRARY_CALL.sub(lambda call: f"{call[1]}sim_{_WATCHED[call[2]]}", assembly)
     calls = list(_CALL.finditer(assembly))
@@ -61,7 +68,8 @@ def label_calls(assembly):
         what = call[1] or call[3] or ("lead" if _leads_to_access(assembly, calls, number) else "pc")
         loop_end = min((e for start, e in loops if start < call.end() < e), default=None)
         after = 0 if loop_end is None else bisect.bisect(ends, loop_end)
-        parts += [assembly[end : call.end()], f"\nsim_site_{number}_{what}_{after}:"]
+        following = _next_block(assembly, calls, number, ends) if what == "lead" else 0
+        parts += [assembly[end : call.end()], f"\nsim_site_{number}_{what}_{after}_{following}:"]
         end = call.end()
     assembly = "".join([*parts, assembly[end:]])
     return _SHARED_SECTION.sub(_with_gaps, assembly)
@@ -74,6 +82,21 @@ def _loops(assembly):
         start = labels.get(jump[1], jump.end())
         if start < jump.start():
             yield start, jump.end()
+
+
+def _next_block(assembly, calls, number, ends):
+    """Number of the first call of the only block that can run after the block of call `number`."""
+    later = next((n for n in range(number + 1, len(calls)) if calls[n][2]), None)
+    end_of_block = calls[later].start() if later else len(assembly)
+    jump = _JUMP.search(assembly, calls[number].end(), end_of_block)
+    if not jump:
+        return later or 0
+    target = re.search(rf"^{re.escape(jump[1])}:", assembly, re.MULTILINE) if jump[1] else None
+    is_unconditional = jump[0].split()[0] in ("jmp", "b")
+    if not (target and is_unconditional):
+        return 0
+    number = bisect.bisect(ends, target.start())
+    return number if number < len(calls) else 0
 
 
 def _leads_to_access(assembly, calls, number):
@@ -95,15 +118,20 @@ def write_sites(library, dynamic_name, shim):
     dynamic_name: the extern __shared__ array, or None. shim: its folder, whose lines are nobody's.
     """
     symbols = _run("readelf", "--symbols", "--wide", library)
-    found = {int(s[2]): (int(s[1], 16), s[3], int(s[4])) for s in _SITE.finditer(symbols)}
+    found = {
+        int(s[2]): (int(s[1], 16), s[3], int(s[4]), int(s[5])) for s in _SITE.finditer(symbols)
+    }
+    addresses = {number: site[0] for number, site in found.items()} | {0: 0}
     sites = sorted(found.values())
-    lines = _lines_of(library, [address for address, _, _ in sites], str(shim))
+    lines = _lines_of(library, [address for address, *_ in sites], str(shim))
     numbers = {line: number for number, line in enumerate(dict.fromkeys(lines))}
     arrays = _shared_arrays(symbols, dynamic_name)
-    rows = []
-    for (address, what, after), line in zip(sites, lines, strict=True):
-        loop_end = found[after][0] if after in found and after else 0
-        rows.append(f"site {address:x} {numbers[line]} {int(what == 'lead')} {loop_end:x}")
+    rows = [
+        f"site {address:x} {numbers[line]} {int(what == 'lead')} "
+        f"{addresses.get(after, 0):x} {addresses.get(following, 0):x}"
+        for (address, what, after, following), line in zip(sites, lines, strict=True)
+    ]
+    _check_static_size(arrays)
     rows += [f"array {at} {size} {kind}" for at, size, kind, _ in arrays]
     (library.parent / "sites.txt").write_text("\n".join(rows) + "\n")
     (library.parent / "lines.txt").write_text("".join(f"{line}\n" for line in lines))
@@ -114,7 +142,7 @@ def write_sites(library, dynamic_name, shim):
 def _bytes_read(lines, sites):
     """{line: bytes that its loads read, each once}"""
     found = Counter()
-    for line, (_, what, _) in zip(lines, sites, strict=True):
+    for line, (_, what, *_) in zip(lines, sites, strict=True):
         width = re.fullmatch(r"read(\d+)", what)
         found[line] += int(width[1]) if width else 0
     return found
@@ -130,11 +158,15 @@ def _lines_of(library, sites, shim):
     """ "file:line" of each site: of the innermost function that is not the simulator's own."""
     # A call's line is that of the byte before its return address.
     addresses = "".join(f"{site - 1:x}\n" for site in sites)
-    answer = _run("addr2line", "-i", "-a", "-e", library, text=addresses)
+    answer = _run("addr2line", "-i", "-f", "-C", "-a", "-e", library, text=addresses)
     found = []
     for frames in re.split(r"^0x[0-9a-f]+\n", answer, flags=re.MULTILINE)[1:]:
-        frames = [frame.partition(" (")[0] for frame in frames.splitlines()]
-        own = [frame for frame in frames if not frame.startswith(shim)]
+        names, places = frames.splitlines()[::2], frames.splitlines()[1::2]
+        own = [
+            place.partition(" (discriminator")[0]
+            for name, place in zip(names, places, strict=True)
+            if not (place.startswith(shim) or _COPY.search(name))
+        ]
         file, _, line = own[0].rpartition(":") if own else ("", "", "")
         found.append(f"{Path(file).name}:{line}" if file else "")
     return found
@@ -150,6 +182,15 @@ def _shared_arrays(symbols, dynamic_name):
         for (value, size, _), name in zip(found, names, strict=True)
         if int(size, 0)
     )
+
+
+def _check_static_size(arrays):
+    asked = sum(size for _, size, kind, _ in arrays if kind == 0)
+    if asked > STATIC_SHARED_BYTES:
+        raise KernelTextError(
+            f"the __shared__ arrays take {asked} bytes, and a block may declare "
+            f"{STATIC_SHARED_BYTES}: make them smaller"
+        )
 
 
 def _kind(name, dynamic_name):

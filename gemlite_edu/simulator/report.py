@@ -7,7 +7,7 @@ import torch
 from gemlite_edu.errors import KernelFault
 
 SECTOR_BYTES = 32
-_NOT_MODELLED = "Not modelled: caches, time, local and constant memory."
+_NOT_MODELLED = "Not modelled: caches, time."
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Phase:
-    """What block 0 did up to a barrier (at `place`, "" for the end of the kernel).
+    """What block 0 did up to a barrier (at `place`, "" for the end of the kernel); at most 64.
 
     requests: for each warp of the block (global loads, global stores, shared loads, shared stores).
     """
@@ -159,7 +159,7 @@ class Report:
     def _what_it_is_worth(self):
         if self.recorded and not self.notes:
             return f"Nsight Compute counted the same at recorded shapes ({self.recorded})."
-        return "Counts of a model: a GPU's compiler may merge, split or hoist accesses."
+        return "Counts of a model: a GPU's compiler may make other accesses."
 
 
 def _times(count):
@@ -175,7 +175,7 @@ def _table(report, space):
     places = max(len(row.place) for row in report.lines)
     yield (
         f"{space + ' memory':{names}}  {'':{places}} {'requests':>9} {heads[0]:>10} "
-        f"{'each':>6} {'lanes':>5} {heads[1]:>19}"
+        f"{'each':>6} {'lanes':>5} {heads[1]:>21}"
     )
     for row in rows:
         share = (
@@ -187,7 +187,7 @@ def _table(report, space):
         )
         yield (
             f"{_what(row):{names}}  {row.place:{places}} {row.requests:>9,} {row.cost:>10,} "
-            f"{row.per_request:>6.2f} {row.lanes_per_request:>5.1f} {share:>19}"
+            f"{row.per_request:>6.2f} {row.lanes_per_request:>5.1f} {share:>21}"
         )
 
 

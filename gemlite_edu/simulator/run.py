@@ -19,6 +19,7 @@ _POISON = 0xFF
 _PRINTED_LINES = 100
 _PATIENCE = 5.0  # seconds that a runner may take to stop by itself
 
+MAX_THREADS = 1024  # in a block
 STOPPED = "endless"  # in place of the report of a runner that was killed
 
 
@@ -30,12 +31,23 @@ class Tensor:
     value: torch.Tensor
     is_output: bool = False
 
+    def __post_init__(self):
+        if self.value.numel() == 0 or not self.value.is_contiguous() or self.value.is_cuda:
+            raise ValueError(
+                f"{self.name} must be a contiguous CPU tensor with at least one element, got shape "
+                f"{tuple(self.value.shape)}, strides {self.value.stride()} on {self.value.device}"
+            )
+
 
 @dataclass(frozen=True)
 class Integer:
     """A 32-bit integer argument."""
 
     value: int
+
+    def __post_init__(self):
+        if not -(2**31) <= self.value < 2**31:
+            raise ValueError(f"an int parameter holds 32 bits, got {self.value}")
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,16 @@ class Launch:
     grid: tuple[int, int]
     threads: int
     shared_bytes: int = 0
+
+    def __post_init__(self):
+        limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
+        if min(self.grid) < 1 or not 1 <= self.threads <= MAX_THREADS:
+            raise ValueError(
+                f"a launch needs at least 1 x 1 blocks of 1 to {MAX_THREADS} threads, "
+                f"got {self.grid[0]} x {self.grid[1]} of {self.threads}"
+            )
+        if not 0 <= self.shared_bytes <= limit:
+            raise ValueError(f"shared_bytes must be from 0 to {limit}, got {self.shared_bytes}")
 
 
 def run_kernel(library, arguments, launch, time_limit):
@@ -87,8 +109,8 @@ def run_once(library, arguments, launch, time_limit, workers, sites="-"):
     offsets, total = _layout(tensors)
     memory = os.memfd_create("gemlite_edu")
     try:
-        os.ftruncate(memory, total)
-        with mmap.mmap(memory, total) as room:
+        os.ftruncate(memory, max(total, mmap.PAGESIZE))
+        with mmap.mmap(memory, max(total, mmap.PAGESIZE)) as room:
             _write(room, tensors, offsets)
             limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
             numbers = [*launch.grid, launch.threads, launch.shared_bytes, limit]

@@ -16,6 +16,7 @@ constexpr size_t STACK = size_t(512) << 10;        // CUDA gives a thread as muc
 constexpr size_t STACK_GUARD = size_t(1) << 20;
 constexpr int WARP_SIZE = 32;
 
+enum class WarpOperation { EXCHANGE, VOTE, SYNC };
 enum class State { READY, AT_BARRIER, AT_WARP_OPERATION, DONE };
 
 struct Lane {
@@ -23,8 +24,7 @@ struct Lane {
   jmp_buf resume;
   State state = State::DONE;
   unsigned mask = 0;     // of the warp operation it waits at
-  bool orders_memory = false;
-  bool needs_all = false;  // a shuffle: a lane that has ended has no value to give
+  WarpOperation operation = WarpOperation::SYNC;
   uint64_t given = 0;    // its value there
   int source = 0;
   uint64_t taken = 0;    // what the exchange gave it

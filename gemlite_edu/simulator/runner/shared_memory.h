@@ -1,6 +1,9 @@
 // The shared memory of a block: this OS thread's copy of the kernel's thread_local variables.
 #pragma once
 #include <link.h>
+#include <stdint.h>
+
+#include <algorithm>
 
 #include "lanes.h"
 #include "tensors.h"

@@ -26,7 +26,7 @@ struct Tensor {
 };
 inline std::vector<Tensor> tensors;
 
-size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+inline size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 inline Tensor map_tensor(int memfd, const std::string& name, size_t offset, size_t bytes, bool writable,
                          int64_t element_bytes) {

@@ -1,5 +1,7 @@
 // Where the lanes of a warp or a block meet: shuffles, votes, barriers; and who never comes.
 #pragma once
+#include <algorithm>
+
 #include "lanes.h"
 
 // Called when all lanes in the mask have come to a __syncwarp; the instruments' interest.
@@ -18,9 +20,14 @@ inline void complete_warp_operation(Lane* warp, unsigned mask) {
     lane.taken = mask >> lane.source & 1 ? warp[lane.source].given : ~uint64_t(0);
     lane.ballot = ballot;
     lane.state = State::READY;
-    orders_memory |= lane.orders_memory;
+    orders_memory |= lane.operation == WarpOperation::SYNC;
   }
   if (orders_memory && when_in_step) when_in_step(static_cast<int>(warp - &block->lanes[0]), mask);
+}
+
+inline bool is_at_the_same_operation(const Lane& a, const Lane& b) {
+  return a.state == State::AT_WARP_OPERATION && b.state == State::AT_WARP_OPERATION &&
+         a.mask == b.mask && a.operation == b.operation;
 }
 
 // Lanes that have ended need not come to a vote or a __syncwarp (CUDA C++ Programming Guide, "Warp
@@ -32,8 +39,8 @@ inline void complete_if_all_came(const Lane& waiting, int first) {
     const size_t index = static_cast<size_t>(first + i);
     if (!(waiting.mask >> i & 1) || index >= lanes.size()) continue;
     const Lane& lane = lanes[index];
-    if (lane.state == State::DONE && !waiting.needs_all) continue;
-    if (lane.state != State::AT_WARP_OPERATION || lane.mask != waiting.mask) return;
+    if (lane.state == State::DONE && waiting.operation != WarpOperation::EXCHANGE) continue;
+    if (!is_at_the_same_operation(lane, waiting)) return;
     there |= 1u << i;
   }
   complete_warp_operation(&lanes[static_cast<size_t>(first)], there);
@@ -47,9 +54,7 @@ inline void complete_without(int done_lane) {
   }
 }
 
-enum class WarpOperation { EXCHANGE, VOTE, SYNC };
-
-inline void meet_warp(WarpOperation kind, unsigned mask, uint64_t value, int source) {
+inline void meet_warp(WarpOperation operation, unsigned mask, uint64_t value, int source) {
   Block& b = *block;
   Lane& self = b.lanes[b.current];
   const int first = b.current / WARP_SIZE * WARP_SIZE, lane_id = b.current % WARP_SIZE;
@@ -58,8 +63,7 @@ inline void meet_warp(WarpOperation kind, unsigned mask, uint64_t value, int sou
            b.current);
   }
   self.mask = mask;
-  self.needs_all = kind == WarpOperation::EXCHANGE;
-  self.orders_memory = kind == WarpOperation::SYNC;
+  self.operation = operation;
   self.given = value;
   self.source = source & (WARP_SIZE - 1);
   self.state = State::AT_WARP_OPERATION;
@@ -73,8 +77,9 @@ inline unsigned find_missing(const std::vector<Lane>& lanes, int waiting) {
   const size_t first = static_cast<size_t>(waiting) / WARP_SIZE * WARP_SIZE;
   unsigned missing = 0;
   for (size_t i = first; i < std::min(first + WARP_SIZE, lanes.size()); ++i) {
-    const bool is_there = lanes[i].state == State::AT_WARP_OPERATION && lanes[i].mask == lane.mask;
-    const bool must_come = lane.needs_all || lanes[i].state != State::DONE;
+    const bool is_there = is_at_the_same_operation(lanes[i], lane);
+    const bool must_come =
+        lane.operation == WarpOperation::EXCHANGE || lanes[i].state != State::DONE;
     const bool is_named = lane.mask >> (i - first) & 1;
     missing |= (is_named && must_come && !is_there ? 1u : 0u) << (i - first);
   }

@@ -6,6 +6,8 @@
 #include "ledger.h"
 
 enum class Fault { OUTSIDE, MISALIGNED, RACE, UNWRITTEN, BARRIERS, LEFT };
+constexpr const char* FAULT_NAMES[] = {"outside",   "misaligned", "race",
+                                       "unwritten", "barriers",   "left"};
 
 struct Finding {
   uint64_t count = 0;

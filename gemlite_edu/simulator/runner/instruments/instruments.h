@@ -50,8 +50,8 @@ inline void write_report(const Ledger& ledger, const Findings& findings) {
     write_sample(key, "costliest", row.costliest);
   }
   for (const auto& [key, f] : findings.all) {
-    dprintf(report_fd, "finding %d %d %d %d %" PRIu64 " %u %" PRIu64 " %d %d %d %d %" PRId64 " %u %" PRId64 "\n",
-            static_cast<int>(key.fault), key.object, key.site, key.other_site, f.count,
+    dprintf(report_fd, "finding %s %d %d %d %" PRIu64 " %u %" PRIu64 " %d %d %d %d %" PRId64 " %u %" PRId64 "\n",
+            FAULT_NAMES[static_cast<int>(key.fault)], key.object, key.site, key.other_site, f.count,
             f.moment.block, f.moment.turn, f.thread, f.other_thread, f.writes, f.other_writes,
             f.offset, f.size, f.more);
   }
@@ -76,8 +76,7 @@ inline void begin_instruments(const char* sites_path, double time_limit) {
   instruments->sites.read(sites_path);
   instruments->sites.library = find_library().begin;
   for (const Tensor& t : tensors) {
-    const size_t count = t.writable ? t.bytes / static_cast<size_t>(t.element_bytes) : 0;
-    instruments->outputs.elements.emplace_back(count ? new OutputElement[count] : nullptr);
+    instruments->outputs.bytes.push_back(t.writable ? zeroed<OutputByte>(t.bytes) : nullptr);
   }
   before_last_line = write_unfinished_report;
   when_in_step = [](int first_lane, unsigned mask) { watch->join_clocks(first_lane, mask); };
@@ -102,7 +101,7 @@ inline void write_merged_report() {
 }
 
 // The lanes that still run tell where: the loop that does not end begins at the smallest place.
-// Of several blocks that do not end, the first one reports.
+// Of several blocks that do not end, the first one reports; if it has ended since, any other.
 inline void look_for_the_loop(uintptr_t place) {
   constexpr int ENOUGH = 10000;
   static std::atomic<unsigned> first_block{~0u};
@@ -114,7 +113,9 @@ inline void look_for_the_loop(uintptr_t place) {
     fatal_place = place;
     thread = sim_here.thread_index.x;
   }
-  if (++seen < ENOUGH || own != first_block) return;
+  ++seen;
+  const bool is_first = own == first_block && seen >= ENOUGH;
+  if (!is_first && seen < 10 * ENOUGH) return;
   report("endless %u %u %u", sim_here.block_index.x, sim_here.block_index.y, thread);
 }
 
@@ -137,7 +138,7 @@ inline bool is_own(const void* address) {
 
 inline void watch_access(const void* address, size_t size, bool writes, void* place,
                          bool is_copy = false) {
-  if (!watch || is_own(address)) return;
+  if (!watch || !size || is_own(address)) return;
   Event& event = watch->lanes[static_cast<size_t>(block->current)].event;
   if (!watch->locate(reinterpret_cast<uintptr_t>(address), event)) {
     if (watch->is_of_compiler(address)) return;

@@ -43,6 +43,7 @@ class Lockstep {
   void go_on(int lane, uint64_t turn) {
     WatchedLane& watched = watch_.lanes[static_cast<size_t>(lane)];
     watched.turn_before = watched.turn;
+    watched.place_before = watched.event.place;
     watched.turn = turn;
     resume(lane);
   }
@@ -81,7 +82,9 @@ class Lockstep {
       const WatchedLane& other = watch_.lanes[static_cast<size_t>(lane)];
       const bool is_other_side = is_ready(lane) && other.turn == branch &&
                                  other.event.kind == Event::BASIC_BLOCK &&
-                                 watch_.sites.leads_to_access(other.event.place);
+                                 watch_.sites.leads_to_access(other.event.place) &&
+                                 !watch_.sites.runs_into(here.place_before, other.event.place) &&
+                                 !watch_.sites.runs_into(other.event.place, here.place_before);
       if (!is_other_side) continue;
       go_on(lane, here.turn);
       const Event& theirs = other.event;
@@ -138,7 +141,7 @@ class Lockstep {
     if (sites.line_of(event(lane).place) == sites.line_of(event(earliest).place)) return;
     Access other = {};
     other.thread = static_cast<uint16_t>(earliest);
-    other.site = static_cast<uint16_t>(sites.site(event(earliest).place));
+    other.site = static_cast<uint32_t>(sites.site(event(earliest).place));
     watch_.add_finding(Fault::BARRIERS, event(lane), lane, &other);
   }
 };

@@ -3,11 +3,9 @@
 // Two accesses are ordered if a barrier stands between them, or, within a warp, a __syncwarp that
 // both lanes took part in. Shuffles and votes order nothing (CUDA C++ Programming Guide).
 #pragma once
+#include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
-
-#include <atomic>
-#include <memory>
-#include <vector>
 
 #include "../lanes.h"
 #include "../report.h"
@@ -22,7 +20,7 @@ struct Access {
   uint32_t epoch = 0;  // of the block: barriers since its worker began
   uint32_t clock = 0;
   uint16_t thread = 0;
-  uint16_t site = 0;
+  uint32_t site = 0;
 };
 
 inline bool is_race(const Access& earlier, int thread, uint32_t epoch, const LaneClock& clock) {
@@ -58,8 +56,8 @@ T* zeroed(size_t count) {
   return static_cast<T*>(room);
 }
 
-// One element of an output; blocks on several workers may meet here.
-struct OutputElement {
-  std::atomic<uint64_t> writer{0};  // 0: nobody; else 1 + thread + threads per block * block
-  Access access;
+// One byte of an output. Blocks are numbered from 1; 0 is nobody.
+struct OutputByte {
+  uint64_t writing_block, reading_block;
+  SharedByte accesses;
 };

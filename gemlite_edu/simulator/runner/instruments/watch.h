@@ -2,7 +2,9 @@
 #pragma once
 #include <inttypes.h>
 
-#include <memory>
+#include <algorithm>
+#include <array>
+#include <mutex>
 #include <vector>
 
 #include "../lanes.h"
@@ -27,6 +29,7 @@ struct Event {
 struct WatchedLane {
   Event event;
   uint64_t turn = 0, turn_before = 0;  // of its warp: when it came to this event, and to the last
+  uintptr_t place_before = 0;          // of the last event
   LaneClock clock;
 };
 
@@ -34,7 +37,10 @@ struct WatchedLane {
 inline thread_local uintptr_t fatal_place = 0;
 
 struct Outputs {
-  std::vector<std::unique_ptr<OutputElement[]>> elements;  // of each tensor; null for inputs
+  std::vector<OutputByte*> bytes;  // of each tensor; null for inputs
+  std::array<std::mutex, 64> locks;  // of bytes, by their number
+
+  std::mutex& lock_of(int64_t byte) { return locks[static_cast<size_t>(byte) % locks.size()]; }
 };
 
 class Watch {
@@ -108,7 +114,7 @@ class Watch {
   bool is_tensor(int object) const { return object < static_cast<int>(tensors.size()); }
   Access access_of(const Event& event, int thread) const {
     return {epoch, lanes[static_cast<size_t>(thread)].clock.own, static_cast<uint16_t>(thread),
-            static_cast<uint16_t>(sites.site(event.place))};
+            static_cast<uint32_t>(sites.site(event.place))};
   }
   size_t bytes_of(int object) const;
   bool is_inside(const Event& event) const;
@@ -118,6 +124,8 @@ class Watch {
   void check_part_inside(Event event, int thread);
   void check_shared(const Event& event, int thread);
   void check_output(const Event& event, int thread);
+  bool add_output_race(const Event& event, int thread, const OutputByte& byte, uint64_t block,
+                       const LaneClock& clock);
   bool has_lane_behind_loop(int warp, uintptr_t place) const;
   void count(int warp, const Event& event, const Request& request);
 };
@@ -143,6 +151,7 @@ inline bool Watch::locate_shared(size_t at, Event& event) const {
     const SharedArray& array = sites.arrays[i];
     const size_t end = array.offset + array.bytes;
     const size_t distance = at < array.offset ? array.offset - at : at < end ? 0 : at - end + 1;
+    if (array.kind == SharedArray::NOT_SHARED && distance > 0) continue;
     if (distance < least) nearest = i, least = distance;
   }
   if (least == SIZE_MAX || sites.arrays[nearest].kind == SharedArray::NOT_SHARED) return false;
@@ -254,24 +263,47 @@ inline void Watch::check_shared(const Event& e, int thread) {
 }
 
 inline void Watch::check_output(const Event& e, int thread) {
-  const Tensor& t = tensors[static_cast<size_t>(e.object)];
-  OutputElement* elements = outputs.elements[static_cast<size_t>(e.object)].get();
-  const uint64_t block_start = uint64_t(moment_.block) * launch.threads;
-  const uint64_t self = block_start + static_cast<uint64_t>(thread) + 1;
-  const int64_t last = (e.offset + e.size - 1) / t.element_bytes;
-  for (int64_t i = e.offset / t.element_bytes; i <= last; ++i) {
-    OutputElement& element = elements[i];
-    const uint64_t writer = e.writes ? element.writer.exchange(self) : element.writer.load();
-    if (writer == 0) {
-      if (!e.writes) add_finding(Fault::UNWRITTEN, e, thread);
-    } else if (writer <= block_start || writer > block_start + launch.threads) {
-      // Of another block: nothing orders the two.
-      add_finding(Fault::RACE, e, thread, &element.access, true, (writer - 1) / launch.threads);
-    } else if (is_race(element.access, thread, epoch, lanes[static_cast<size_t>(thread)].clock)) {
-      add_finding(Fault::RACE, e, thread, &element.access, true);
+  const Access now = access_of(e, thread);
+  const LaneClock& clock = lanes[static_cast<size_t>(thread)].clock;
+  const uint64_t block = uint64_t(moment_.block) + 1;
+  bool unwritten = false, races = false;
+  for (int64_t i = e.offset; i < e.offset + e.size; ++i) {
+    const std::lock_guard<std::mutex> lock(outputs.lock_of(i));
+    OutputByte& byte = outputs.bytes[static_cast<size_t>(e.object)][i];
+    unwritten |= !e.writes && !byte.writing_block;
+    if (!races) races = add_output_race(e, thread, byte, block, clock);
+    if (e.writes) {
+      byte.writing_block = block;
+      byte.accesses.writer = now;
+    } else {
+      if (byte.reading_block != block) std::fill_n(byte.accesses.readers, 3, Access{});
+      byte.reading_block = block;
+      byte.accesses.remember_reader(now, clock);
     }
-    if (e.writes) element.access = access_of(e, thread);
   }
+  if (unwritten) add_finding(Fault::UNWRITTEN, e, thread);
+}
+
+// Another block's access is a race whenever one of the two writes: nothing orders blocks.
+inline bool Watch::add_output_race(const Event& e, int thread, const OutputByte& byte,
+                                   uint64_t block, const LaneClock& clock) {
+  const auto add = [&](const Access& other, bool other_writes, uint64_t other_block) {
+    const int64_t more = other_block == block ? -1 : static_cast<int64_t>(other_block) - 1;
+    add_finding(Fault::RACE, e, thread, &other, other_writes, more);
+    return true;
+  };
+  if (byte.writing_block) {
+    const bool races = byte.writing_block != block ||
+                       is_race(byte.accesses.writer, thread, epoch, clock);
+    if (races) return add(byte.accesses.writer, true, byte.writing_block);
+  }
+  if (!e.writes || !byte.reading_block) return false;
+  for (const Access& reader : byte.accesses.readers) {
+    if (!reader.epoch) continue;
+    const bool races = byte.reading_block != block || is_race(reader, thread, epoch, clock);
+    if (races) return add(reader, false, byte.reading_block);
+  }
+  return false;
 }
 
 inline bool Watch::has_lane_behind_loop(int warp, uintptr_t place) const {
@@ -318,7 +350,7 @@ inline void Watch::commit(int warp, const int* warp_lanes, int count_of_lanes) {
     Request request;
     for (int j = i; j < count_of_lanes; ++j) {
       const Event& other = lanes[static_cast<size_t>(warp_lanes[j])].event;
-      if (other.object != event.object) continue;
+      if (other.object != event.object || other.size != event.size) continue;
       counted[j] = true;
       request.add(warp_lanes[j] % WARP_SIZE, other.offset);
     }
@@ -350,13 +382,15 @@ inline void Watch::add_unwritten_outputs() {
   for (size_t t = 0; t < tensors.size(); ++t) {
     if (!tensors[t].writable) continue;
     const int64_t element_bytes = tensors[t].element_bytes;
-    for (int64_t i = 0; i < static_cast<int64_t>(tensors[t].bytes) / element_bytes; ++i) {
-      if (outputs.elements[t][i].writer.load()) continue;
+    const auto is_written = [](const OutputByte& byte) { return byte.writing_block != 0; };
+    for (int64_t i = 0; i < static_cast<int64_t>(tensors[t].bytes); i += element_bytes) {
+      const OutputByte* first = outputs.bytes[t] + i;
+      if (std::all_of(first, first + element_bytes, is_written)) continue;
       Finding found;
       found.count = 1;
       found.moment = {0, 0};
       found.thread = -1;
-      found.offset = i * element_bytes;
+      found.offset = i;
       findings.add({Fault::UNWRITTEN, static_cast<int>(t), -1, -1}, found);
     }
   }
