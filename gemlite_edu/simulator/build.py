@@ -85,7 +85,7 @@ def build_instrumented_kernel(text, entry, defines, replace=None):
         (folder / "partly_used.txt").write_text("".join(f"{line}\n" for line in partly))
 
     key = ("instrumented kernel", text, *flags, _shim_text(), program_identity(compiler))
-    key += ((_HERE / "instrument.py").read_text(),)
+    key += tuple((_HERE / name).read_text() for name in ("instrument.py", "program_order.py"))
     return cached_build(key, build) / "kernel.so"
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gemlite_edu.devices import STATIC_SHARED_BYTES
 from gemlite_edu.errors import KernelTextError
+from gemlite_edu.simulator.program_order import JUMP, program_order
 
 _SHARED_GAP = 1024
 _CALL = re.compile(
@@ -24,12 +25,11 @@ _CALL = re.compile(
 _LIBRARY_CALL = re.compile(r"^(\s+(?:callq?|bl)\s+)(memcpy|memmove|memset)\b", re.MULTILINE)
 _WATCHED = {"memcpy": "memmove", "memmove": "memmove", "memset": "memset"}
 _LABEL = re.compile(r"^(\.L\d+):", re.MULTILINE)
-_JUMP = re.compile(r"^\s+(?:j\w+|b(?:\.\w+)?|cbn?z|tbn?z|ret)\b(?:.*?(\.L\w+))?.*$", re.MULTILINE)
 _SHARED_SECTION = re.compile(
     r"^\s+\.section\s+\.tbss.*?(?=^\s+\.(?:section|text|data|bss)\b)", re.MULTILINE | re.DOTALL
 )
 _ARRAY_END = re.compile(r"^\s+\.(?:zero|skip|space)\s+\d+.*$", re.MULTILINE)
-_SITE = re.compile(r"([0-9a-f]+) .* sim_site_(\d+)_(\w+?)_(\d+)_(\d+)$", re.MULTILINE)
+_SITE = re.compile(r"([0-9a-f]+) .* sim_site_(\d+)_(\w+?)_(\d+)_(\d+)_(\d+)$", re.MULTILINE)
 # How a struct is copied: the line of the struct, but the fault of the line that copies it.
 _COPY = re.compile(r"\b(\w+)::(?:\1|operator=)\(")
 _DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays beside static ones
@@ -54,22 +54,25 @@ INSTRUMENTED_FLAGS = (
 def label_calls(assembly):
     """The assembly with a label after each call of an instrument and gaps behind shared arrays.
 
-    A label is sim_site_NUMBER_WHAT_AFTER_NEXT. WHAT is the call: read4, barrier, ...; "pc" at the
-    begin of a basic block, "lead" if that begins with an access. AFTER is the number of the first
-    call behind the innermost loop around this one, 0 if there is no loop. NEXT is, of a "lead", the
-    number of the first call of the block that runs after it, 0 if there may be several.
+    A label is sim_site_NUMBER_WHAT_AFTER_NEXT_RANK. WHAT is the call: read4, barrier, ...; "pc" at
+    the begin of a basic block, "lead" if that begins with an access. AFTER is the number of the
+    first call behind the innermost loop around this one, 0 if there is no loop. NEXT is, of a
+    "lead", the number of the first call of the block that runs after it, 0 if there may be several.
+    RANK says in which order the calls are run, see program_order.py.
     """
     assembly = _LIBRARY_CALL.sub(lambda call: f"{call[1]}sim_{_WATCHED[call[2]]}", assembly)
     calls = list(_CALL.finditer(assembly))
     ends = [call.end() for call in calls]
     loops = list(_loops(assembly))
+    ranks = program_order(assembly, [call.start() for call in calls])
     parts, end = [], 0
     for number, call in enumerate(calls):
         what = call[1] or call[3] or ("lead" if _leads_to_access(assembly, calls, number) else "pc")
         loop_end = min((e for start, e in loops if start < call.end() < e), default=None)
         after = 0 if loop_end is None else bisect.bisect(ends, loop_end)
         following = _next_block(assembly, calls, number, ends) if what == "lead" else 0
-        parts += [assembly[end : call.end()], f"\nsim_site_{number}_{what}_{after}_{following}:"]
+        label = f"sim_site_{number}_{what}_{after}_{following}_{ranks[number]}"
+        parts += [assembly[end : call.end()], f"\n{label}:"]
         end = call.end()
     assembly = "".join([*parts, assembly[end:]])
     return _SHARED_SECTION.sub(_with_gaps, assembly)
@@ -78,8 +81,8 @@ def label_calls(assembly):
 def _loops(assembly):
     """(start, end) of the text between each label and a jump back to it."""
     labels = {label[1]: label.start() for label in _LABEL.finditer(assembly)}
-    for jump in _JUMP.finditer(assembly):
-        start = labels.get(jump[1], jump.end())
+    for jump in JUMP.finditer(assembly):
+        start = labels.get(jump[2], jump.end())
         if start < jump.start():
             yield start, jump.end()
 
@@ -88,11 +91,11 @@ def _next_block(assembly, calls, number, ends):
     """Number of the first call of the only block that can run after the block of call `number`."""
     later = next((n for n in range(number + 1, len(calls)) if calls[n][2]), None)
     end_of_block = calls[later].start() if later else len(assembly)
-    jump = _JUMP.search(assembly, calls[number].end(), end_of_block)
+    jump = JUMP.search(assembly, calls[number].end(), end_of_block)
     if not jump:
         return later or 0
-    target = re.search(rf"^{re.escape(jump[1])}:", assembly, re.MULTILINE) if jump[1] else None
-    is_unconditional = jump[0].split()[0] in ("jmp", "b")
+    target = re.search(rf"^{re.escape(jump[2])}:", assembly, re.MULTILINE) if jump[2] else None
+    is_unconditional = jump[1] in ("jmp", "b")
     if not (target and is_unconditional):
         return 0
     number = bisect.bisect(ends, target.start())
@@ -103,7 +106,7 @@ def _leads_to_access(assembly, calls, number):
     if number + 1 == len(calls) or not calls[number + 1][1]:
         return False
     between = assembly[calls[number].end() : calls[number + 1].start()]
-    return not (_LABEL.search(between) or _JUMP.search(between))
+    return not (_LABEL.search(between) or JUMP.search(between))
 
 
 def _with_gaps(section):
@@ -119,7 +122,7 @@ def write_sites(library, dynamic_name, shim):
     """
     symbols = _run("readelf", "--symbols", "--wide", library)
     found = {
-        int(s[2]): (int(s[1], 16), s[3], int(s[4]), int(s[5])) for s in _SITE.finditer(symbols)
+        int(s[2]): (int(s[1], 16), s[3], *map(int, s.groups()[3:])) for s in _SITE.finditer(symbols)
     }
     addresses = {number: site[0] for number, site in found.items()} | {0: 0}
     sites = sorted(found.values())
@@ -128,8 +131,8 @@ def write_sites(library, dynamic_name, shim):
     arrays = _shared_arrays(symbols, dynamic_name)
     rows = [
         f"site {address:x} {numbers[line]} {int(what == 'lead')} "
-        f"{addresses.get(after, 0):x} {addresses.get(following, 0):x}"
-        for (address, what, after, following), line in zip(sites, lines, strict=True)
+        f"{addresses.get(after, 0):x} {addresses.get(following, 0):x} {rank}"
+        for (address, what, after, following, rank), line in zip(sites, lines, strict=True)
     ]
     _check_static_size(arrays)
     rows += [f"array {at} {size} {kind}" for at, size, kind, _ in arrays]

@@ -79,6 +79,20 @@ def test_it_is_counted_as_the_hardware_does(inspect, statements, n, space, op, e
     assert report.total(space, op) == expected
 
 
+@pytest.mark.parametrize("newline", ["", "\n"], ids=["one line", "several"])
+def test_lanes_that_break_out_of_a_loop_meet_behind_it(inspect, newline):
+    # On an H200: 44 requests to load x, 1 to store y; the load behind the loop is merged here.
+    loop = f"while (true) {{{newline}if (x[t + i] > 40) {{{newline}v = x[t * 8 + i];{newline}break;"
+    report, _ = inspect(
+        f"float v = 0; int i = 0;\n{loop}{newline}}}{newline}++i;{newline}}}\ny[t] = v + x[t];",
+        x=torch.arange(1024.0),
+        y=torch.zeros(32),
+        threads=32,
+    )
+    assert report.total("global", "store") == (1, 4)
+    assert report.total("global", "load")[0] == 43
+
+
 def test_lanes_behind_an_if_are_not_its_other_side(inspect):
     report, _ = inspect("float v = 0; if (t % 2) v += x[t];\nv += x[(t * 7 + 3) % 64]; y[t] = v;")
     guarded, all_lanes = report.of("x")

@@ -124,6 +124,7 @@ inline void stop_before(Event::Kind kind, void* place) {
   Event& event = watch->lanes[static_cast<size_t>(block->current)].event;
   event.kind = kind;
   event.place = reinterpret_cast<uintptr_t>(place);
+  event.rank = watch->sites.rank_of(event.place);
   if (time_is_up) look_for_the_loop(event.place);
   if (kind != Event::MEETING) yield_to_scheduler();
 }

@@ -1,9 +1,8 @@
 // Runs a block as the hardware does: the lanes of a warp stay together.
 //
 // Every lane stops before each load, store and basic block. Of the lanes of a warp that can go on,
-// those at the smallest program point go first, so that the lanes of a branch meet again behind it
-// (Fung et al., "Dynamic Warp Formation", 2007, call this order by program counter). The lanes
-// that stop before the same access make one request.
+// those at the earliest program point go first (program_order.py), so that the lanes of a branch or
+// a loop meet again behind it. The lanes that stop before the same access make one request.
 #pragma once
 #include <vector>
 
@@ -56,8 +55,8 @@ class Lockstep {
       int group[WARP_SIZE], count = 0;
       for (int lane = first; lane < end; ++lane) {
         if (!is_ready(lane)) continue;
-        if (count && event(lane).place < event(group[0]).place) count = 0;
-        if (!count || event(lane).place == event(group[0]).place) group[count++] = lane;
+        if (count && event(lane).rank < event(group[0]).rank) count = 0;
+        if (!count || event(lane).rank == event(group[0]).rank) group[count++] = lane;
       }
       if (!count) return progress;
       progress = true;

@@ -19,22 +19,25 @@ struct Sites {
   std::vector<int> line;            // of each call: a number for its file and line
   std::vector<bool> leads;          // a basic block begins here, with an access
   std::vector<uintptr_t> loop_end;  // as `returns`, behind the innermost loop; 0 if there is none
+  std::vector<unsigned> rank;       // in which order the calls are run, see program_order.py
   std::vector<uintptr_t> next;      // of `leads`, where the block behind begins; 0 if unknown
   std::vector<SharedArray> arrays;
 
-  // Lines "site RETURN LINE LEADS LOOP_END NEXT" and "array OFFSET BYTES KIND", as instrument.py writes them.
+  // Lines "site RETURN LINE LEADS LOOP_END NEXT RANK" and "array OFFSET BYTES KIND", as instrument.py writes them.
   void read(const char* path) {
     FILE* file = fopen(path, "r");
     if (!file) return;
     unsigned long long at, bytes, end, behind;
     int number, flag;
+    unsigned order;
     for (char kind[8]; fscanf(file, "%7s", kind) == 1;) {
-      if (kind[0] == 's' && fscanf(file, "%llx %d %d %llx %llx", &at, &number, &flag, &end, &behind) == 5) {
+      if (kind[0] == 's' && fscanf(file, "%llx %d %d %llx %llx %u", &at, &number, &flag, &end, &behind, &order) == 6) {
         returns.push_back(at);
         line.push_back(number);
         leads.push_back(flag != 0);
         loop_end.push_back(end);
         next.push_back(behind);
+        rank.push_back(order);
       } else if (kind[0] == 'a' && fscanf(file, "%llu %llu %d", &at, &bytes, &flag) == 3) {
         arrays.push_back({at, bytes, static_cast<SharedArray::Kind>(flag)});
       }
@@ -50,6 +53,11 @@ struct Sites {
   bool leads_to_access(uintptr_t place) const {
     const auto index = static_cast<size_t>(site(place));
     return index < leads.size() && leads[index];
+  }
+
+  unsigned rank_of(uintptr_t place) const {
+    const auto index = static_cast<size_t>(site(place));
+    return index < rank.size() ? rank[index] : 0;
   }
 
   // Whether the block at `block` runs right before the one at `other`, and is no side beside it.

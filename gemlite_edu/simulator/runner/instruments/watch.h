@@ -19,6 +19,7 @@
 struct Event {
   enum Kind { START, BASIC_BLOCK, ACCESS, MEETING } kind = START;
   uintptr_t place = 0;  // return address of the call that told us
+  unsigned rank = 0;    // of that call in the order of the program
   int object = -1;      // a tensor's number, or behind them a shared array's
   int64_t offset = 0;   // in the object
   unsigned size = 0;
