@@ -4,6 +4,7 @@ import torch
 
 from gemlite_edu import draw, load, pack_warped_int32, quantize_linear, simulator
 from gemlite_edu.draw import reports
+from gemlite_edu.draw.requests import BankPicture, SectorPicture
 from gemlite_edu.simulator.report import Phase, Report
 
 TILE = """
@@ -103,7 +104,12 @@ def test_warp_words_lists_the_codes_of_each_word(capsys):
     ],
 )
 def test_sectors_are_the_32_byte_blocks_touched(stride, bytes_each, base, expected, capsys):
-    assert draw.sectors([base + stride * lane for lane in range(32)], bytes_each) == expected
+    assert (
+        SectorPicture(
+            dict(enumerate([base + stride * lane for lane in range(32)])), bytes_each
+        ).cost
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,7 +119,10 @@ def test_sectors_are_the_32_byte_blocks_touched(stride, bytes_each, base, expect
 def test_wavefronts_are_the_distinct_words_in_the_fullest_bank(
     stride, bytes_each, expected, capsys
 ):
-    assert draw.banks([stride * lane for lane in range(32)], bytes_each) == expected
+    assert (
+        BankPicture(dict(enumerate([stride * lane for lane in range(32)])), bytes_each, False).cost
+        == expected
+    )
 
 
 def test_curves_and_histograms_print_their_numbers(capsys):
@@ -129,26 +138,20 @@ def test_curves_and_histograms_print_their_numbers(capsys):
     [(8, 8, 2), (16, 16, 4), (16, 8, 4), (32, 16, 8), (0, 8, 1), (0, 16, 2)],
 )
 def test_wide_accesses_are_served_a_part_of_the_warp_at_a_time(stride, bytes_each, expected):
-    assert draw.banks([stride * lane for lane in range(32)], bytes_each) == expected
+    assert (
+        BankPicture(dict(enumerate([stride * lane for lane in range(32)])), bytes_each, False).cost
+        == expected
+    )
 
 
 def test_neighbours_that_ask_for_the_same_are_served_together(capsys):
-    assert draw.banks([lane // 2 * 8 for lane in range(32)], 8) == 1
-    assert draw.banks([(lane // 4 * 2 + lane % 2) * 16 for lane in range(32)], 16) == 2
-
-
-@pytest.mark.parametrize("function", [draw.sectors, draw.banks])
-@pytest.mark.parametrize("lanes", [0, 33])
-def test_a_request_has_1_to_32_lanes(function, lanes, shown):
-    with pytest.raises(ValueError, match=f"^addresses must be of 1 to 32 lanes, got {lanes}$"):
-        function([0] * lanes, 4)
-    assert not shown
-
-
-def test_banks_refuse_a_width_that_no_access_has(shown):
-    with pytest.raises(ValueError, match="^bytes_each must be 1, 2, 4, 8 or 16, got 12$"):
-        draw.banks([0], 12)
-    assert not shown
+    assert BankPicture(dict(enumerate([lane // 2 * 8 for lane in range(32)])), 8, False).cost == 1
+    assert (
+        BankPicture(
+            dict(enumerate([(lane // 4 * 2 + lane % 2) * 16 for lane in range(32)])), 16, False
+        ).cost
+        == 2
+    )
 
 
 def test_each_function_shows_one_picture(packaged, shown):
@@ -157,8 +160,6 @@ def test_each_function_shows_one_picture(packaged, shown):
         (draw.warp_words, 4),
         (draw.histogram, {"W": torch.arange(100.0)}, "value", "title"),
         (draw.curves, [4, 8], {"error": [0.5, 0.25]}, "bits", "error", "title"),
-        (draw.sectors, [0, 64], 4),
-        (draw.banks, [0, 64], 4),
         (draw.request, packaged["naive"], "W"),
         (draw.request, packaged["shared"], "x_shared"),
         (draw.side_by_side, {name: packaged[name] for name in ("naive", "4 bits")}, "W"),

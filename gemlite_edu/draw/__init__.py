@@ -4,14 +4,11 @@ from gemlite_edu.draw.formats import warp_words, word
 from gemlite_edu.draw.phases import timeline
 from gemlite_edu.draw.plots import curves, histogram
 from gemlite_edu.draw.reports import request, show, side_by_side
-from gemlite_edu.draw.requests import banks, sectors
 
 __all__ = [
-    "banks",
     "curves",
     "histogram",
     "request",
-    "sectors",
     "show",
     "side_by_side",
     "timeline",

@@ -21,41 +21,6 @@ _GREY = "#999999"
 _LEGEND_HEIGHT = 0.3  # inches, as all heights
 
 
-def sectors(addresses, bytes_each):
-    """The 32-byte sectors that a warp's request touches; returns how many.
-
-    addresses: byte address of each active lane, 1 to 32 of them. Model: distinct 32-byte blocks
-    among all bytes. Raises ValueError for another number of lanes.
-    """
-    return _draw_one(SectorPicture(_by_lane(addresses), bytes_each, len(addresses)))
-
-
-def banks(addresses, bytes_each):
-    """The shared-memory banks that a warp's load meets; returns its wavefronts.
-
-    addresses: byte address of each lane, 1 to 32 of them; bytes_each: 1, 2, 4, 8 or 16. Model:
-    bank = word % 32, equal words are broadcast, and the fullest bank needs one wavefront for each
-    of its distinct words; 16 lanes are served at a time at 8 bytes each, 8 lanes at 16 bytes, and
-    twice as many if all neighbours, or all lanes two apart, ask for the same.
-    Raises ValueError for another width or number of lanes.
-    """
-    if bytes_each not in (1, 2, 4, 8, 16):
-        raise ValueError(f"bytes_each must be 1, 2, 4, 8 or 16, got {bytes_each}")
-    return _draw_one(BankPicture(_by_lane(addresses), bytes_each, writes=False))
-
-
-def _by_lane(addresses):
-    if not 1 <= len(addresses) <= _WARP_SIZE:
-        raise ValueError(f"addresses must be of 1 to 32 lanes, got {len(addresses)}")
-    return dict(enumerate(addresses))
-
-
-def _draw_one(picture):
-    print(picture)
-    draw_pictures([picture], [picture.title], picture.alternative_text)
-    return picture.cost
-
-
 def draw_pictures(pictures, titles, alternative_text):
     """Display pictures of one kind above each other, at one scale."""
     kind = type(pictures[0])
