@@ -1,6 +1,7 @@
 # make lab       install, and open JupyterLab at the first notebook (PORT=8889 for another port)
 # make test      install, and run everything that runs without a GPU
 # make test-gpu  run the GPU checks with PYTHON's own torch, installing nothing (PARTS="kernels speed" for some)
+# make bench     measure kernels on the GPU (KERNELS="cublas gemv_a16wn_fp32" SHAPES=4096x14336 M="1 16" WEIGHTS="W16 W4")
 
 export PYTHON PORT
 BIN := .venv/bin
@@ -21,7 +22,9 @@ test:
 test-gpu:
 	@$(or $(PYTHON),python3) tests/gpu/run.py $(PARTS)
 
-speed:
-	@$(or $(PYTHON),$(BIN)/python) tools/loop_speed.py
+bench:
+	@$(SETUP) lab
+	@$(BIN)/python -m gemlite_edu.bench $(if $(KERNELS),--kernels "$(KERNELS)") $(if $(SHAPES),--shapes "$(SHAPES)") \
+	  $(if $(M),--m "$(M)") $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(TRANSPOSED),--transposed)
 
-.PHONY: lab test test-gpu speed
+.PHONY: lab test test-gpu bench

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 sys.path.insert(0, str(ROOT / "tools"))
 
+import benchmark_table  # noqa: E402
 from counter_table import PAGE, page_with_table  # noqa: E402
 
 
@@ -37,6 +38,11 @@ def test_every_link_leads_somewhere(path):
 
 def test_the_table_of_counters_is_that_of_the_record():
     assert PAGE.read_text() == page_with_table(PAGE.read_text()), "run tools/counter_table.py"
+
+
+def test_the_table_of_performance_is_that_of_the_measurements():
+    readme = benchmark_table.PAGE.read_text()
+    assert readme == benchmark_table.page_with_table(readme), "run tools/benchmark_table.py"
 
 
 def test_the_readme_counts_the_kernels_that_nsight_compute_counted():

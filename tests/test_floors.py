@@ -9,17 +9,19 @@ import gemlite_edu
 
 PACKAGE = Path(gemlite_edu.__file__).parent
 FLOORS = [
-    {"errors", "devices", "formats", "nsight", "quantize", "reference", "real_layer"},
+    {"errors", "devices", "formats", "nsight", "quantize", "reference", "real_layer"}
+    | {"measurements", "roofline"},
     {"packing"},
     {"sources", "build_cache", "operands"},
-    {"cuda", "simulator"},
-    {"kernels", "progress"},
-    {"checker", "draw", "info"},
+    {"cuda", "simulator", "timing"},
+    {"kernels", "progress", "info"},
+    {"bench", "checker", "draw"},
     {"lesson"},
 ]
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
 # The oracle must not unpack with the code under test; floor 0 has its own order.
 WITHIN_A_FLOOR = {
+    "bench": {"bench"},
     "checker": {"checker"},
     "draw": {"draw"},
     "lesson": {"lesson"},

@@ -38,13 +38,13 @@ def box(axes, x, y, width, color, label, fontsize=8):
         axes.text(x + width / 2, y + 0.5, label, ha="center", va="center", fontsize=fontsize)
 
 
-def legend(figure, handles):
+def legend(figure, handles, ncols=5):
     figure.legend(
-        handles=handles, loc="outside lower center", ncols=5, frameon=False, fontsize="small"
+        handles=handles, loc="outside lower center", ncols=ncols, frameon=False, fontsize="small"
     )
 
 
-def display_png(figure, alternative_text):
+def display_png(figure, alternative_text, colors=_PNG_COLORS):
     """Show `figure` as a PNG of few colours: notebooks keep it, and it is a quarter as large so."""
     from IPython.display import Image, display
     from PIL import Image as Pillow
@@ -53,6 +53,6 @@ def display_png(figure, alternative_text):
     figure.savefig(drawn, format="png")
     picture = Pillow.open(drawn).convert("RGB")
     # The median cut would mix the colour of a small patch with its neighbours'.
-    picture = picture.quantize(_PNG_COLORS, method=Pillow.Quantize.MAXCOVERAGE)
+    picture = picture.quantize(colors, method=Pillow.Quantize.MAXCOVERAGE)
     picture.save(small, format="png", optimize=True)
     display(Image(small.getvalue(), alt=alternative_text))

@@ -1,0 +1,286 @@
+"""A run keeps what it measured, goes on after a kernel that fails, and says what it cannot do."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import torch
+from replayed_calls import ReplayedCalls
+
+from gemlite_edu.bench import __main__ as command
+from gemlite_edu.bench import run as run_module
+from gemlite_edu.bench.candidate import Candidate, candidates
+from gemlite_edu.bench.card import Card
+from gemlite_edu.bench.measure import Refused, Result, measure
+from gemlite_edu.bench.problem import Problem, WeightFormat
+from gemlite_edu.bench.run import cells_of, row_of, run
+from gemlite_edu.bench.table import table
+from gemlite_edu.kernels import KERNELS
+from gemlite_edu.measurements import read
+from gemlite_edu.timing import Timing
+
+CARD = Card("a card", 1_000, read_gb_per_s=4000.0, matmul_tflops=700.0, driver="1.2")
+RESULT = Result(Timing(1.0, 2.0, 3.0), nbytes=4_000_000, error=2e-4, copies=4, mhz=(1980, 3201))
+PEERS = ("cublas", "gemlite", "humming", "tinygemm", "torch_compile_int8", "torchao")
+
+
+def cells(count):
+    kernel = Candidate("a_kernel", "torch", torch.float16, lambda problem: "", None)
+    return [(kernel, Problem(WeightFormat(4, 128), M, 64, 256)) for M in range(1, count + 1)]
+
+
+@pytest.fixture
+def without_gpu(monkeypatch):
+    """The parts of a run that ask the GPU."""
+    monkeypatch.setattr(run_module.torch, "Generator", lambda device: torch.default_generator)
+
+
+def outcomes(monkeypatch, *found):
+    """measure() returns or raises these in turn."""
+    found = iter(found)
+
+    def measure(*_):
+        outcome = next(found)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(run_module, "measure", measure)
+
+
+def test_every_row_is_on_disk_when_a_run_is_interrupted(monkeypatch, tmp_path, without_gpu, capsys):
+    outcomes(monkeypatch, RESULT, RESULT, KeyboardInterrupt())
+    path = tmp_path / "bench.csv"
+    rows, failures = run(cells(5), CARD, path)
+    assert failures == []
+    assert [row.M for row in rows] == [1, 2]
+    assert read(path) == rows
+    assert "stopped: 2 of 5 measured" in capsys.readouterr().out
+
+
+def test_a_run_appends(monkeypatch, tmp_path, without_gpu):
+    outcomes(monkeypatch, RESULT, RESULT)
+    path = tmp_path / "bench.csv"
+    both = run(cells(1), CARD, path)[0] + run(cells(1), CARD, path)[0]
+    assert read(path) == both
+
+
+def test_a_refused_kernel_leaves_its_reason_and_one_that_raises_no_row(
+    monkeypatch, tmp_path, without_gpu
+):
+    outcomes(monkeypatch, Refused("it sleeps"), RuntimeError("x" * 999 + "\nat all"), RESULT)
+    path = tmp_path / "bench.csv"
+    rows, [(_, problem, error)] = run(cells(3), CARD, path)
+    assert [row.refused for row in rows] == ["it sleeps", ""]
+    assert [row.p50_us for row in rows] == [0, 2.0]
+    assert problem.M == 2 and error == "RuntimeError: " + "x" * 300
+    assert read(path) == rows
+
+
+def test_the_run_ends_where_the_gpu_does_nothing_more(monkeypatch, tmp_path, without_gpu, capsys):
+    outcomes(monkeypatch, RESULT, RuntimeError("CUDA error: an illegal access"), RESULT)
+    rows, failures = run(cells(3), CARD, tmp_path / "bench.csv")
+    assert len(rows) == len(failures) == 1
+    assert "the run ends here" in capsys.readouterr().out
+
+
+def test_the_seed_of_a_row_draws_its_operands_again(monkeypatch, tmp_path, without_gpu):
+    drawn = []
+
+    def measure(candidate, problem, card, generator):
+        drawn.append(torch.randn(3, generator=generator))
+        return RESULT
+
+    monkeypatch.setattr(run_module, "measure", measure)
+    rows, _ = run(cells(2), CARD, tmp_path / "bench.csv")
+    again = [torch.randn(3, generator=torch.manual_seed(row.seed)) for row in rows]
+    assert torch.equal(torch.stack(drawn), torch.stack(again))
+    assert rows[0].seed != rows[1].seed
+
+
+def test_a_row_says_what_was_measured_where_and_with_what(without_gpu):
+    row = row_of(*cells(1)[0], CARD, RESULT, "", 7)
+    assert (row.p20_us, row.p50_us, row.p80_us, row.error, row.copies) == (1.0, 2.0, 3.0, 2e-4, 4)
+    assert (row.bytes, row.gb_per_s, row.read_gb_per_s, row.fraction) == (4e6, 2000, 4000, 0.5)
+    assert (row.sm_mhz, row.memory_mhz, row.driver) == (1980, 3201, "1.2")
+    assert (row.x_dtype, row.transposed, row.triton) == ("float16", False, version("triton"))
+    assert row.version == row.torch == torch.__version__ and row.weights == "W4 g128"
+
+
+def test_the_table_has_the_fastest_first_and_refusals_last(without_gpu):
+    kernel, problem = cells(1)[0]
+    slow = row_of(replace(kernel, name="slow"), problem, CARD, RESULT, "", 7)
+    fast = replace(slow, kernel="fast", p50_us=1.5)
+    refused = row_of(replace(kernel, name="refused"), problem, CARD, None, "it sleeps", 7)
+    lines = table([refused, slow, fast]).splitlines()
+    assert lines[1] == "W4 g128, N x K = 64 x 256, M = 1"
+    assert [line.split()[0] for line in lines[3:]] == ["fast", "slow", "refused"]
+    assert lines[-1].endswith("refused: it sleeps (seed 7)")
+    assert lines[4].split() == ["slow", "2.0", "1.0", "3.0", "2000", "50%", "2.0e-04"]
+
+
+def test_every_kernel_of_the_package_and_every_peer_takes_part():
+    assert set(candidates()) == {*KERNELS, *PEERS}
+
+
+def test_a_peer_is_added_by_a_file(monkeypatch, tmp_path):
+    from gemlite_edu.bench import candidates as folder
+
+    (tmp_path / "a_new_peer.py").write_text(
+        "import torch\n"
+        "from gemlite_edu.bench.candidate import Candidate\n"
+        "CANDIDATES = [Candidate('new', 'torch', torch.float16, lambda problem: '', None)]\n"
+    )
+    monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
+    assert "new" in candidates()
+
+
+@pytest.mark.parametrize("name", [*KERNELS, "cublas"])
+@pytest.mark.parametrize("weights", ["W16", "W8", "W3"])
+def test_ours_and_cublas_compute_the_problem(name, weights, monkeypatch):
+    """Here in the simulator and by torch on the CPU, where there is nothing to time."""
+    monkeypatch.setattr(
+        "gemlite_edu.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+    )
+    candidate = candidates()[name]
+    problem = Problem(WeightFormat.parse(weights), M=2, N=33, K=96)
+    if candidate.why_not_here(problem):
+        assert (weights == "W16") == (name == "gemv_a16wn_fp32")
+        return
+    generator = torch.Generator().manual_seed(4)
+    result = measure(candidate, problem, replace(CARD, read_gb_per_s=1e9), generator, ReplayedCalls)
+    assert result.error < 2**-11
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_peer_says_what_it_does_not_take(name):
+    peer = candidates()[name]
+    shapes = {"M": 1, "N": 4096, "K": 4096}
+    took = {
+        (text, transposed): not peer.why_not(
+            Problem(WeightFormat.parse(text), **shapes, transposed=transposed)
+        )
+        for text in ("W16", "W8", "W4 g128", "W3 g128")
+        for transposed in (False, True)
+    }
+    expected = {
+        "cublas": {("W16", False), ("W16", True)},
+        "torch_compile_int8": {("W8", False)},
+        "tinygemm": {("W4 g128", False)},
+        "gemlite": {("W4 g128", False)},
+        "humming": {("W4 g128", False)},
+        "torchao": {("W4 g128", False), ("W4 g128", True)},
+    }
+    assert {problem for problem, takes in took.items() if takes} == expected[name]
+
+
+def test_the_version_of_our_own_kernels_tells_their_texts_apart():
+    versions = [candidates()[name].version() for name in KERNELS]
+    assert len(set(versions)) == len(KERNELS) and all(v.startswith("0.1.0+") for v in versions)
+
+
+def test_a_name_twice_is_refused(monkeypatch, tmp_path):
+    from gemlite_edu.bench import candidates as folder
+
+    (tmp_path / "another_cublas.py").write_text("from gemlite_edu.bench.candidates.cublas import *")
+    (tmp_path / "yet_another_cublas.py").write_text(
+        "from gemlite_edu.bench.candidates.cublas import CANDIDATES"
+    )
+    monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
+    with pytest.raises(ValueError, match="two kernels of the name cublas: rename one"):
+        candidates()
+
+
+def test_cells_are_all_that_fit_each_other():
+    known = candidates()
+    chosen = [known["cublas"], known["gemv_a16wn_fp32"]]
+    formats = [WeightFormat(16), WeightFormat(4), WeightFormat(4, 96)]
+    found = [(c.name, str(p)) for c, p in cells_of(chosen, formats, [(64, 128)], [1, 2], False)]
+    assert found == [
+        ("cublas", "W16 64x128 M=1"),
+        ("cublas", "W16 64x128 M=2"),
+        ("gemv_a16wn_fp32", "W4 64x128 M=1"),
+        ("gemv_a16wn_fp32", "W4 64x128 M=2"),
+    ]
+
+
+def test_a_missing_package_is_said_and_not_measured(capsys):
+    stranger = Candidate("s", "no-such-package", torch.float16, lambda problem: "", None)
+    assert cells_of([stranger], [WeightFormat(4)], [(8, 8)], [1], False) == []
+    options = command._options(["--shapes", "8x96 8x128", "--weights", "W4 W4g64"])
+    command._say_what_is_left_out([stranger], options)
+    printed = capsys.readouterr().out
+    assert "not installed, so not measured: no-such-package" in printed
+    assert "W4 g64 left out at K = 96: no whole groups" in printed
+
+
+def test_the_options_as_make_writes_them():
+    options = command._options(["--shapes", "4096x14336 8x16", "--m", "1 4", "--weights", "W4g128"])
+    assert options.shapes == [(4096, 14336), (8, 16)] and options.m == [1, 4]
+    assert options.weights == [WeightFormat(4, 128)] and not options.transposed
+    defaults = command._options([])
+    assert defaults.shapes == [(4096, 4096)] and defaults.m == [1, 16] and defaults.kernels == []
+    assert len(defaults.weights) == 9
+
+
+def test_what_is_asked_for_twice_is_measured_once():
+    kernel = candidates()["cublas"]
+    twice = cells_of([kernel], [WeightFormat(16)] * 2, [(8, 8)] * 2, [1, 1], False)
+    assert len(twice) == 1
+
+
+@pytest.mark.parametrize("rows, status", [([], 1), (["it sleeps"], 1), (["it sleeps", ""], 0)])
+def test_the_exit_status_says_whether_anything_was_measured(rows, status, monkeypatch, capsys):
+    kernel, problem = cells(1)[0]
+    rows = [row_of(kernel, problem, CARD, None if r else RESULT, r, 7) for r in rows]
+    failure = (kernel, problem, "RuntimeError: no")
+    monkeypatch.setattr("gemlite_edu.bench.card.current_card", lambda: CARD)
+    monkeypatch.setattr(run_module, "run", lambda cells, card, path: (rows, [failure]))
+    assert command._run_and_show(cells(1)) == status
+    printed = capsys.readouterr().out
+    assert "a_kernel, W4 g128 64x256 M=1: it raised RuntimeError: no" in printed
+    assert ("rows appended" in printed) == bool(rows)
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["--shapes", "4096"], "shapes are written 4096x14336, N x K, got '4096'"),
+        (["--shapes", ""], "shapes are written"),
+        (["--m", "0"], "M is numbers from 1 up, like '1 16', got '0'"),
+        (["--m", "1,16"], "M is numbers from 1 up"),
+        (["--weights", "int4"], "weights are written W4g128, W8 or W16, got 'int4'"),
+    ],
+)
+def test_a_wrong_option_gets_one_sentence(arguments, sentence, capsys):
+    with pytest.raises(SystemExit):
+        command.main(arguments)
+    assert sentence in capsys.readouterr().err
+
+
+def test_an_unknown_kernel_is_answered_with_the_known_ones():
+    with pytest.raises(SystemExit) as caught:
+        command.main(["--kernels", "gemv cublas"])
+    assert str(caught.value).startswith("there is no kernel 'gemv'; there are cublas, gemlite,")
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="with a GPU it measures kernels")
+def test_without_a_gpu_the_loop_is_measured_and_called_what_it_is():
+    root = Path(__file__).parent.parent.parent
+    output = subprocess.check_output(
+        [sys.executable, "-m", "gemlite_edu.bench"], text=True, cwd=root
+    )
+    assert "There is no GPU here: these are seconds that you wait, and say nothing" in output
+    for figure in (
+        "simulator: changed hole to answer",
+        "simulator: a run",
+        "simulator: unchanged kernel, new process",
+        "simulator: changed hole to report, 256 rows",
+        "Triton interpreter: changed kernel to answer",
+        "Triton interpreter: a run",
+    ):
+        line = next(line for line in output.splitlines() if line.startswith(figure))
+        assert 0 <= float(line.split(": ")[-1].removesuffix(" s")) < 60

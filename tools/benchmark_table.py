@@ -1,0 +1,145 @@
+"""Write README's table of performance from benchmarks/data/bench_*.csv.
+
+python tools/benchmark_table.py
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+from gemlite_edu import measurements, roofline
+
+PAGE = Path(__file__).parent.parent / "README.md"
+BEGIN = "<!-- benchmark table: python tools/benchmark_table.py -->"
+END = "<!-- end of the benchmark table -->"
+WEIGHTS = ("W4 g128", "W4")
+BATCHES = (1, 16, 64, 256)
+EXPLANATION = """\
+Median microseconds of a call, the fastest in bold, and how much of the limit it reached. The limit
+is what the roofline allows: the least bytes of x, y, packed weights, 16-bit scales and zeros at the
+measured read bandwidth, or the operations at the measured rate of a large fp16 product, whichever
+takes longer. fp16 is the fastest kernel on unquantized weights. Errors are ||y - y64|| / ||y64||
+against fp64. Other widths and batches, all kernels on fp16, and the spread of the times are in"""
+
+
+def tables(folder=measurements.FOLDER):
+    """The lines of Markdown between the marks, from every bench_*.csv in `folder`."""
+    paths = [path for path in sorted(folder.glob("bench_*.csv")) if _is_committed(path)]
+    if not paths:
+        yield "How fast the kernels themselves are is not measured yet."
+        return
+    yield EXPLANATION
+    yield ", ".join(f"[{path.name}](benchmarks/data/{path.name})" for path in paths) + "."
+    for path in paths:
+        rows = measurements.newest(measurements.read(path))
+        if rows:
+            yield from ["", _about(rows)]
+            yield from _of_device(rows)
+
+
+def _is_committed(path):
+    """Whether git knows the file: a learner's own measurements stay out of README."""
+    command = ["git", "ls-files", "--error-unmatch", path.name]
+    try:
+        found = subprocess.run(command, cwd=path.parent, capture_output=True, text=True)
+    except FileNotFoundError:
+        return True
+    return found.returncode == 0 or "not a git repository" in found.stderr
+
+
+def _of_device(rows):
+    roofs = max(row.read_gb_per_s for row in rows), max(row.matmul_tflops for row in rows)
+    for transposed in (False, True):
+        one_way = [row for row in rows if row.transposed == transposed and row.M in BATCHES]
+        baseline = _fastest_fp16(one_way)
+        for weights in WEIGHTS:
+            quantized = [row for row in one_way if row.weights == weights]
+            if quantized:
+                product = ", the transposed product x W" if transposed else ""
+                yield from ["", f"**{weights}{product}**", ""]
+                yield from _table(quantized, baseline, roofs)
+                yield from ["", _errors(quantized)]
+
+
+def _about(rows):
+    """Where and with what the rows were measured."""
+    found = [_several(rows, name) for name in ("date", "torch", "triton", "cuda")]
+    date, torch, triton, cuda = found
+    read, matmul = max(r.read_gb_per_s for r in rows), max(r.matmul_tflops for r in rows)
+    return (
+        f"**{rows[0].device}**, {date}, torch {torch}, triton {triton}, CUDA {cuda}: "
+        f"reads at {read:,.0f} GB/s, fp16 products at {matmul:,.0f} TFLOP/s."
+    )
+
+
+def _several(rows, name):
+    return " and ".join(sorted({getattr(row, name) for row in rows}))
+
+
+def _fastest_fp16(rows):
+    """{(M, N, K): the fastest row on unquantized weights}"""
+    rows = [row for row in rows if row.weights == "W16" and not row.refused]
+    rows.sort(key=lambda row: -row.p50_us)
+    return {_shape(row): row for row in rows}
+
+
+def _shape(row):
+    return row.M, row.N, row.K
+
+
+def _table(rows, baseline, roofs):
+    """Rows by M, then by the size of the weights; a column for each kernel, and one for fp16."""
+    kernels = list(dict.fromkeys(row.kernel for row in rows))
+    found = {(row.kernel, _shape(row)): row for row in rows}
+    yield "| " + " | ".join(["M", "N x K", "limit", *kernels, "fp16"]) + " |"
+    yield "|---:|---|" + "---:|" * (len(kernels) + 2)
+    for shape in sorted({_shape(row) for row in rows}, key=lambda s: (s[0], s[1] * s[2], s)):
+        M, N, K = shape
+        limit = _limit_us(*shape, rows[0].weights, roofs)
+        line = [*(found.get((kernel, shape)) for kernel in kernels), baseline.get(shape)]
+        times = (row for row in line if row and not row.refused)
+        best = min(times, key=lambda row: row.p50_us, default=None)
+        cells = [_cell(row, limit, row is best) for row in line]
+        yield "| " + " | ".join([str(M), f"{N} x {K}", f"{limit:.1f}", *cells]) + " |"
+
+
+def _limit_us(M, N, K, weights, roofs):
+    nbits, group_size = re.fullmatch(r"W(\d+)(?: g(\d+))?", weights).groups()
+    group_size = int(group_size) if group_size else None
+    nbytes = roofline.least_bytes(M, N, K, int(nbits), group_size)
+    tflops = roofline.attainable_tflops(roofline.intensity(M, N, K, nbytes), *roofs)
+    return 2 * M * N * K / (tflops * 1e6)
+
+
+def _cell(row, limit, is_best):
+    if row is None:
+        return ""
+    if row.refused:
+        return "refused"
+    time = f"{row.p50_us:,.1f}" if row.p50_us < 1000 else f"{row.p50_us:,.0f}"
+    return f"{f'**{time}**' if is_best else time} ({limit / row.p50_us:.0%})"
+
+
+def _errors(rows):
+    """The largest error of each kernel in these rows, after the versions that were timed."""
+    found = []
+    for kernel in dict.fromkeys(row.kernel for row in rows):
+        own = [row for row in rows if row.kernel == kernel and not row.refused]
+        if not own:
+            continue
+        largest = max(row.error for row in own)
+        found.append(f"{kernel} ({_several(own, 'version')}) {largest:.1e}")
+    return f"Largest errors: {', '.join(found)}."
+
+
+def page_with_table(text, folder=measurements.FOLDER):
+    """The page's text with what stands between its marks made anew."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"the page has not both marks, {BEGIN} and {END}: put them back")
+    return "\n".join([before + BEGIN, *tables(folder), END]) + after
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page_with_table(PAGE.read_text()))
