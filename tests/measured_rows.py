@@ -12,7 +12,9 @@ def measured(kernel, us, M=1, N=100, K=1000, weights="W4 g128", **changed):
     fields |= dict(transposed=False, M=M, N=N, K=K, x_dtype="float16")
     fields |= dict(p20_us=us * 0.99, p50_us=us, p80_us=us * 1.01, bytes=100_000_000)
     fields |= dict(read_gb_per_s=1000.0, matmul_tflops=50.0, error=3e-4, copies=8, sm_mhz=1980)
-    fields |= dict(memory_mhz=3201, seed=7, torch="2.11.0", triton="3.6.0", cuda="13.0", driver="580")
+    fields |= dict(
+        memory_mhz=3201, seed=7, torch="2.11.0", triton="3.6.0", cuda="13.0", driver="580"
+    )
     fields |= dict(refused="") | changed
     gb_per_s = fields["bytes"] / (us * 1e3) if us else 0.0
     return Measurement(**fields, gb_per_s=gb_per_s)

@@ -9,7 +9,7 @@ import gemlite_edu
 
 PACKAGE = Path(gemlite_edu.__file__).parent
 FLOORS = [
-    {"errors", "devices", "formats", "nsight", "quantize", "reference", "real_layer"}
+    {"errors", "devices", "formats", "nsight", "quantize", "reference", "real_layer", "toy_card"}
     | {"measurements", "roofline"},
     {"packing"},
     {"sources", "build_cache", "operands"},

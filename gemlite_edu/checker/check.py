@@ -2,24 +2,27 @@
 
 import re
 import traceback
+from itertools import chain, combinations
 
 import torch
 
 from gemlite_edu import progress
+from gemlite_edu.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_edu.checker.compare import compare, is_close
 from gemlite_edu.checker.dequant_dot import DEQUANT_DOT_EXERCISES
-from gemlite_edu.checker.exercise import clone, tensors_of
+from gemlite_edu.checker.exercise import CheckFailed, clone, tensors_of
+from gemlite_edu.checker.limits import ATTAINABLE_TFLOPS, FLOOR_US
 from gemlite_edu.checker.pack import PACK
 from gemlite_edu.checker.unpack import UNPACK
 from gemlite_edu.checker.warp_reduce import WARP_REDUCE_SUM
-from gemlite_edu.errors import KernelFault, KernelTextError, OneSentence
+from gemlite_edu.errors import KernelFault, KernelTextError
 
-EXERCISES = {e.name: e for e in (PACK, UNPACK, WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES)}
+_BY_NOTEBOOK = (
+    *(PACK, UNPACK, WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES),
+    *(FLOOR_US, ATTAINABLE_TFLOPS, *BENCHMARK_EXERCISES),
+)
+EXERCISES = {exercise.name: exercise for exercise in _BY_NOTEBOOK}
 STUB_MARK = "YOUR CODE HERE"
-
-
-class CheckFailed(OneSentence, AssertionError):
-    """The answer is wrong; the message says where, how, and by which known mistake if any."""
 
 
 def check(name, answer):
@@ -36,7 +39,8 @@ def check(name, answer):
         lines = [_check_case(exercise, answer, case, device) for case in exercise.cases()]
         where = "" if device == "cpu" else " on your GPU"
         exact = sum(line is None for line in lines)
-        how = f"bit for bit in {exact} cases" if exact else "within rounding in every case"
+        within = f"within {exercise.tolerance} in every case"
+        how = f"bit for bit in {exact} cases" if exact else within
         print(f"{name}: right{where}, {how}")
         print("".join(f"{line}\n" for line in lines if line), end="")
     if exercise.notebook and not progress.record(name, progress.SOLVED):
@@ -82,7 +86,7 @@ def _check_case(exercise, answer, case, device):
     if mismatch:
         raise CheckFailed(
             f"{exercise.name} is wrong on {case.label}: {mismatch}."
-            + _diagnosis(exercise, case, actual, expected, bound)
+            + _diagnosis(exercise, answer, case, actual)
         )
     if bound is None:
         return None
@@ -97,7 +101,7 @@ def _check_case(exercise, answer, case, device):
 def _run(exercise, answer, case, device):
     try:
         actual = exercise.run(answer, case, device)
-    except (KernelTextError, KernelFault):
+    except (CheckFailed, KernelTextError, KernelFault):
         raise
     except Exception as error:
         raise CheckFailed(_python_error(exercise, case, error)) from error
@@ -114,13 +118,14 @@ def _python_error(exercise, case, error):
     return f"{exercise.name} raised {type(error).__name__}{where} on {case.label}: {error}"
 
 
-def _diagnosis(exercise, case, actual, expected, bound):
-    """The known mistake whose output `actual` is, as a sentence; empty if there is none."""
+def _diagnosis(exercise, answer, case, actual):
+    """The known mistake or trap that gives `actual`, as a sentence; empty if it cannot be one."""
+    expected, bound = exercise.expected(case)
     if not isinstance(actual, torch.Tensor):
         return ""
     if actual.shape != expected.shape or actual.dtype != exercise.dtype:
         return ""
-    if actual.is_floating_point() and actual.isnan().all():
+    if exercise.is_kernel and actual.isnan().all():
         return (
             f"\nEvery {exercise.output} is NaN: nothing was written there, or something that holds "
             "NaN was read, as shared memory does where nothing was staged."
@@ -129,6 +134,34 @@ def _diagnosis(exercise, case, actual, expected, bound):
         wrong = output(case)
         if wrong is None or wrong.shape != actual.shape:
             continue
-        if is_close(actual, wrong, bound).all() and not is_close(wrong, expected, bound).all():
+        if is_close(wrong, expected, bound).all():
+            continue
+        if is_close(actual, wrong, exercise.bound_around(wrong, bound)).all():
             return f"\nYour output is exactly what comes out when {mistake}."
+    for clauses in _sets_of(exercise.traps):
+        if _is_right_without(clauses, exercise, answer, case):
+            return f"\nIt would be right if{_listed(clauses)}."
     return f'\nIt is none of the mistakes known here; hint("{exercise.name}", 1) may help.'
+
+
+def _listed(clauses):
+    if len(clauses) == 1:
+        return f" {clauses[0]}"
+    return ": " + ", ".join(f"({i}) {clause}" for i, clause in enumerate(clauses, 1))
+
+
+def _sets_of(traps):
+    """Every set of one of the traps, then every one of two, and so on."""
+    return chain.from_iterable(combinations(traps, size) for size in range(1, len(traps) + 1))
+
+
+def _is_right_without(clauses, exercise, answer, case):
+    """Whether `answer` is right on `case` once these traps are taken away."""
+    for clause in clauses:
+        case = exercise.traps[clause](case)
+    expected, bound = exercise.expected(case)
+    try:
+        actual = exercise.run(answer, case, "cpu")
+    except Exception:
+        return False
+    return compare(exercise.output, actual, expected, bound, exercise.dtype) is None

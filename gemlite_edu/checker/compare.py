@@ -2,6 +2,9 @@
 
 import torch
 
+_FEWEST_DIGITS = 6
+_DIGITS_OF_FLOAT64 = 17
+
 
 def compare(name, actual, expected, bound=None, dtype=None):
     """None if `actual` is `expected` within `bound` (elementwise, default 0), else what differs.
@@ -19,12 +22,16 @@ def compare(name, actual, expected, bound=None, dtype=None):
     close = is_close(actual, expected, bound)
     if bool(close.all()):
         return None
+    if not close.dim():
+        came, wanted = _shown(actual, expected)
+        return f"{name} is {came}, expected {wanted}"
     index = tuple((~close).nonzero()[0].tolist())
     wrong = int((~close).sum())
+    came, wanted = _shown(actual[index], expected[index])
     verb = "element is" if wrong == 1 else "elements are"
     return (
-        f"{name}[{', '.join(map(str, index))}] is {_show(actual[index])}, "
-        f"expected {_show(expected[index])}; {wrong} of {close.numel()} {verb} wrong"
+        f"{name}[{', '.join(map(str, index))}] is {came}, expected {wanted}; "
+        f"{wrong} of {close.numel()} {verb} wrong"
     )
 
 
@@ -35,7 +42,16 @@ def is_close(actual, expected, bound=None):
     return (actual == expected) | (difference <= (0 if bound is None else bound))
 
 
-def _show(value):
+def _shown(actual, expected):
+    """Two numbers as text, with as many digits as it takes to tell them apart."""
+    for digits in range(_FEWEST_DIGITS, _DIGITS_OF_FLOAT64 + 1):
+        texts = _show(actual, digits), _show(expected, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def _show(value, digits):
     if value.dtype == torch.int32:
         return f"0x{value.item() & 0xFFFFFFFF:08x}"
-    return f"{value.item():g}" if value.is_floating_point() else str(value.item())
+    return f"{value.item():.{digits}g}" if value.is_floating_point() else str(value.item())

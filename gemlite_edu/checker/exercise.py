@@ -1,9 +1,15 @@
 """What an exercise is, to the checker."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
+
+from gemlite_edu.errors import OneSentence
+
+
+class CheckFailed(OneSentence, AssertionError):
+    """The answer is wrong; the message says where, how, and by which known mistake if any."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +23,11 @@ class Exercise:
     run(answer, case, device) -> the learner's output.
     mistakes: {what is wrong, in words: case -> the output of a solution with just that mistake},
         where None instead of a tensor means that the mistake makes no sense for the case.
+    traps: {what would have to be otherwise, in words: case -> the case where it is so}; an answer
+        that is right there has fallen into this trap.
+    tolerance: what a bound allows for, in words.
+    mistake_tolerance: which part of a wrong output an answer may be off to count as that mistake;
+        None for the bound of the right output.
     """
 
     name: str
@@ -29,6 +40,13 @@ class Exercise:
     expected: Callable
     run: Callable
     mistakes: dict[str, Callable]
+    traps: dict[str, Callable] = field(default_factory=dict)
+    tolerance: str = "rounding"
+    mistake_tolerance: float | None = None
+
+    def bound_around(self, wrong, bound):
+        """How far an answer may be from a wrong output; bound: how far from the right one."""
+        return bound if self.mistake_tolerance is None else wrong.abs() * self.mistake_tolerance
 
 
 def tensors_of(case):
@@ -39,6 +57,27 @@ def tensors_of(case):
 def clone(case):
     """The case with tensors of its own, for an answer to work on."""
     return replace(case, **{name: tensor.clone() for name, tensor in tensors_of(case).items()})
+
+
+# What float32 rounds away in a few operations on one number.
+FLOAT32_ROUNDING = 1e-6
+
+
+def number(value):
+    """The number that an answer returned as a 0-d float64 tensor; None stays None.
+
+    One number is what float() takes, and not a text, a truth value, or an array with an axis.
+    Raises TypeError for anything else.
+    """
+    if value is None:
+        return None
+    plain = value.item() if getattr(value, "ndim", None) == 0 else value
+    try:
+        if isinstance(plain, str | bytes | bytearray | bool) or getattr(plain, "ndim", 0):
+            raise TypeError
+        return torch.tensor(float(plain), dtype=torch.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"it must return one number, not a {type(value).__name__}") from None
 
 
 def run_watched(kernel, operands, device):

@@ -3,14 +3,22 @@
 import inspect
 import json
 import re
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from gemlite_edu import sources
 from gemlite_edu.checker import EXERCISES, STUB_MARK, CheckFailed, check, hint
+from gemlite_edu.checker.exercise import number
 from gemlite_edu.errors import KernelFault, KernelTextError
 from gemlite_edu.packing import pack_warped_int32, unpack_warped_int32
+
+RIGHT = Path(__file__).parent.parent / "right"
+_FP32 = "gemv_a16wn_fp32"
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +32,14 @@ def message_of(name, answer):
     with pytest.raises(CheckFailed) as caught:
         check(name, answer)
     return str(caught.value)
+
+
+def floor_us(N, K, nbits, group_size, read_gb_per_s):
+    return N * K * (nbits / 8 + 4 / group_size) / (read_gb_per_s * 1e3)
+
+
+def attainable_tflops(M, N, K, nbytes, read_gb_per_s, matmul_tflops):
+    return min(2 * M * N * K / nbytes * read_gb_per_s / 1e3, matmul_tflops)
 
 
 # ---- what may be checked
@@ -111,6 +127,50 @@ __device__ float dequant_dot(uint32_t word, const X_T* x, float zero) { return n
     assert "holds NaN" in message_of("dequant_dot", text)
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["1.5", b"1.5", True, [1.5], (1.5, 2), 1j, torch.zeros(1), float]
+    + [torch.tensor(True), np.True_, np.array("1.5"), np.zeros(1), np.array(1j)],
+)
+def test_one_number_is_asked_for(value):
+    said = f"it must return one number, not a {type(value).__name__}"
+    assert message_of("floor_us", lambda *limits: value).endswith(said)
+
+
+@pytest.mark.parametrize("one", [int, Decimal, Fraction, np.float32, np.array, torch.tensor])
+def test_whatever_is_one_number_is_taken(one):
+    assert number(one(3)).item() == 3
+    assert number(one(3)).dtype == torch.float64
+
+
+def test_nan_as_a_number_is_just_wrong():
+    message = message_of("floor_us", lambda *limits: float("nan"))
+    assert "microseconds is nan, expected 23.8551.\nIt is none of the mistakes known" in message
+
+
+def test_the_fewest_traps_that_explain_an_answer_are_named():
+    def script_2(card, nbytes):
+        start = card.clock()
+        card.launch(card.weights(nbytes))
+        return card.clock() - start
+
+    assert message_of("script_2", script_2).endswith(
+        "It would be right if: (1) a launch returned only when its work is done, (2) the first "
+        "launch did not compile."
+    )
+
+
+@pytest.mark.parametrize("kind", [ValueError, ZeroDivisionError, MemoryError, CheckFailed])
+def test_an_answer_that_fails_without_a_trap_is_in_none(kind):
+    def script_2(card, nbytes):
+        card.launch(card.weights(nbytes))
+        if card.compile_us == 0 or not card.asynchronous or card.l2_gb_per_s == card.read_gb_per_s:
+            raise kind("of the answer")
+        return 0.0
+
+    assert "It is none of the mistakes known here" in message_of("script_2", script_2)
+
+
 def test_a_notebook_shows_the_message_alone():
     for error in (CheckFailed("so"), KernelTextError("so"), KernelFault("so")):
         assert error._render_traceback_() == [f"{type(error).__name__}: so"]
@@ -133,6 +193,32 @@ def test_a_right_kernel_is_summed_up_with_its_error_on_real_data(capsys):
     label = re.escape("  real layer (ffn_up of MiniLM)")
     found = re.fullmatch(rf"{label}: largest error (\S+), allowed there (\S+)", second)
     assert 0 < float(found[1]) < float(found[2])
+
+
+def test_a_right_number_is_summed_up_with_what_is_allowed(capsys):
+    def script_1(card, nbytes):
+        weights = card.weights(nbytes)
+        card.launch(weights)
+        card.synchronize()
+        start = card.clock()
+        card.launch(weights)
+        card.synchronize()
+        return 1.0002 * (card.clock() - start)
+
+    check("script_1", script_1)
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert first == "script_1: right, within 0.05% in every case"
+    assert second.endswith("1000 GB/s: largest error 7.2e-03, allowed there 1.8e-02")
+
+
+@pytest.mark.parametrize("part, is_right", [(0.9e-4, True), (1.1e-4, False)])
+def test_a_limit_may_be_off_by_a_part_of_it(part, is_right):
+    for name, right in [("floor_us", floor_us), ("attainable_tflops", attainable_tflops)]:
+        answer = lambda *limits, right=right: right(*limits) * (1 + part)  # noqa: E731
+        if is_right:
+            check(name, answer)
+        else:
+            assert "It is none of the mistakes known" in message_of(name, answer)
 
 
 def test_only_what_passed_is_recorded(progress_file, capsys):
@@ -176,7 +262,8 @@ def test_no_hint_is_the_code(name):
         "unpack": inspect.getsource(unpack_warped_int32),
         "warp_reduce_sum": sources.hole("warp_reduce_sum", "gemv_a16w16_warp"),
     }
-    code = solutions.get(name) or sources.hole("dequant_dot", "gemv_a16wn_fp32")
+    in_python = [path.read_text() for path in (RIGHT / name).glob("*.py")]
+    code = solutions.get(name) or "".join(in_python) or sources.hole("dequant_dot", _FP32)
     assert statements(code)
     for said in EXERCISES[name].hints:
         assert not [line for line in statements(code) if line in said]

@@ -67,6 +67,22 @@ def test_the_first_wrong_element_and_their_number_are_named():
     assert compare("y", actual, expected) == said
 
 
+def test_a_number_has_no_index():
+    right = torch.tensor(2.5)
+    assert compare("us", torch.tensor(3.25), right) == "us is 3.25, expected 2.5"
+    assert compare("us", right.clone(), right) is None
+    assert compare("us", right.reshape(1), right) == "us has shape (1,), expected ()"
+
+
+def test_numbers_that_differ_look_different():
+    right = torch.tensor(0.0705641, dtype=torch.float64)
+    assert compare("us", right + 2e-9, right) == "us is 0.070564102, expected 0.0705641"
+    assert compare("us", right + 1.0, right) == "us is 1.07056, expected 0.0705641"
+    one = torch.ones(1)
+    next_one = torch.nextafter(one, 2 * one)
+    assert compare("y", next_one, one).startswith("y[0] is 1.0000001, expected 1; ")
+
+
 def test_words_are_shown_in_hexadecimal():
     actual = torch.tensor([[-1, 0x1234]], dtype=torch.int32)
     expected = torch.tensor([[-1, 0x4321]], dtype=torch.int32)

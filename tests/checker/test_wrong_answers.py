@@ -61,6 +61,8 @@ def test_a_wrong_answer_is_rejected_by_name(path, monkeypatch):
     diagnosis = diagnosis_of(path)
     if diagnosis in EXERCISES[exercise].mistakes:
         diagnosis = f"Your output is exactly what comes out when {diagnosis}."
+    if diagnosis in EXERCISES[exercise].traps:
+        diagnosis = f"It would be right if {diagnosis}."
     assert diagnosis in str(caught.value)
     assert not Path(os.environ["GEMLITE_EDU_PROGRESS"]).exists()
 
@@ -79,7 +81,7 @@ def test_every_exercise_has_right_and_wrong_answers(name):
 def test_every_known_mistake_is_made():
     made = {diagnosis_of(param.values[0]) for param in WRONG}
     for exercise in EXERCISES.values():
-        assert set(exercise.mistakes) <= made
+        assert exercise.mistakes.keys() | exercise.traps.keys() <= made
 
 
 def test_the_readme_counts_the_wrong_answers():

@@ -1,0 +1,10 @@
+# diagnosis: script_1 raised TypeError at `return (card.clock - start) / 100` on
+def script_1(card, nbytes):
+    weights = card.weights(nbytes)
+    card.launch(weights)
+    card.synchronize()
+    start = card.clock
+    for _ in range(100):
+        card.launch(weights)
+    card.synchronize()
+    return (card.clock - start) / 100

@@ -1,0 +1,10 @@
+# diagnosis: microseconds is 0.036, expected 36.
+def script_1(card, nbytes):
+    weights = card.weights(nbytes)
+    card.launch(weights)
+    card.synchronize()
+    start = card.clock()
+    for _ in range(100):
+        card.launch(weights)
+    card.synchronize()
+    return (card.clock() - start) / 100 / 1000

@@ -1,0 +1,10 @@
+# diagnosis: the weights were never found in the L2
+def script_2(card, nbytes):
+    weights = card.weights(nbytes)
+    card.launch(weights)
+    card.synchronize()
+    start = card.clock()
+    for _ in range(100):
+        card.launch(weights)
+    card.synchronize()
+    return (card.clock() - start) / 100

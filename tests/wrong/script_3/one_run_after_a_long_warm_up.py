@@ -1,0 +1,11 @@
+# diagnosis: no launch was interrupted
+def script_3(card, nbytes):
+    copies = [card.weights(nbytes) for _ in range(card.l2_bytes // nbytes + 1)]
+    for i in range(50):
+        card.launch(copies[i % len(copies)])
+    card.synchronize()
+    start = card.clock()
+    for i in range(50, 150):
+        card.launch(copies[i % len(copies)])
+    card.synchronize()
+    return (card.clock() - start) / 100
