@@ -3,6 +3,7 @@
 python tools/benchmark_table.py
 """
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -38,13 +39,16 @@ def tables(folder=measurements.FOLDER):
 
 
 def _is_committed(path):
-    """Whether git knows the file: a learner's own measurements stay out of README."""
+    """Whether git knows the file, as far as it can tell: a learner's own stay out of README."""
     command = ["git", "ls-files", "--error-unmatch", path.name]
+    environment = os.environ | {"LC_ALL": "C"}
     try:
-        found = subprocess.run(command, cwd=path.parent, capture_output=True, text=True)
+        found = subprocess.run(
+            command, cwd=path.parent, env=environment, capture_output=True, text=True
+        )
     except FileNotFoundError:
         return True
-    return found.returncode == 0 or "not a git repository" in found.stderr
+    return "did not match any file" not in found.stderr
 
 
 def _of_device(rows):

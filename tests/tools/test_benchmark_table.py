@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,7 @@ def test_a_page_without_its_marks_is_left_as_it_is(tmp_path):
         benchmark_table.page_with_table(f"before\n{benchmark_table.BEGIN}\nafter", tmp_path)
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_what_git_does_not_know_stays_out(tmp_path):
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     for name in ("known", "own"):
@@ -81,3 +83,9 @@ def test_what_git_does_not_know_stays_out(tmp_path):
     subprocess.run(["git", "add", "bench_known.csv"], cwd=tmp_path, check=True)
     text = "\n".join(benchmark_table.tables(tmp_path))
     assert "known" in text and "own |" not in text.replace("known |", "")
+
+
+def test_without_git_every_file_counts(tmp_path, monkeypatch):
+    measurements.append(tmp_path / "bench_card.csv", measured("mine", 1.0))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "mine" in "\n".join(benchmark_table.tables(tmp_path))
