@@ -1,6 +1,13 @@
 """Floor 1: where each code lives in memory."""
 
 from gemlite_edu.packing.address_map import Address, pack_by_map, unpack_by_map
+from gemlite_edu.packing.sparse_1in2 import (
+    Sparse1in2,
+    pack_sparse_1in2,
+    pack_warped_int32_8bit_50_sparse,
+    tiled_sparsity_50,
+    unpack_sparse_1in2,
+)
 from gemlite_edu.packing.warp_interleaved import (
     WarpInterleaved,
     pack_warped_int32,
@@ -9,9 +16,14 @@ from gemlite_edu.packing.warp_interleaved import (
 
 __all__ = [
     "Address",
+    "Sparse1in2",
     "WarpInterleaved",
     "pack_by_map",
+    "pack_sparse_1in2",
     "pack_warped_int32",
+    "pack_warped_int32_8bit_50_sparse",
+    "tiled_sparsity_50",
     "unpack_by_map",
+    "unpack_sparse_1in2",
     "unpack_warped_int32",
 ]

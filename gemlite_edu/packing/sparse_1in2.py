@@ -1,0 +1,156 @@
+"""1:2 sparse weights, a pair in 8 bits: 7 bits for the one that is kept, 1 bit for which it is.
+
+A pair is k and k + 32 inside 64 neighbours of a row. The pruned one is to be skipped, so it is 0
+whatever the zero-point; the kept one is (code - zero) * scale, code 0 to 127. A byte is the code,
+with bit 7 set where the first of the pair is kept. A tile is 256 weights of a row: byte j of word
+`lane`, from the most significant on, holds the pair k = 64 j + lane of the tile.
+Which weight a byte holds depends on the data, so this layout is no address map.
+Source: seed 002 (GemLite's blog post, case study).
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_edu.packing.address_map import check_words
+from gemlite_edu.packing.warp_interleaved import WARP_SIZE
+from gemlite_edu.quantize import check_codes
+
+NBITS = 7
+_PAIRS_IN_WORD = 4
+_FIRST_KEPT = 1 << NBITS
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+@dataclass(frozen=True)
+class Sparse1in2:
+    """The sizes of the layout.
+
+    >>> Sparse1in2().packed_shape(N=3, K=300)
+    (3, 64)
+    """
+
+    nbits = NBITS
+    pack_factor = 2 * _PAIRS_IN_WORD  # weights that a word stands for
+    tile = pack_factor * WARP_SIZE
+
+    def padded_K(self, K):
+        """K rounded up to whole tiles; weights from K on meet an x of 0."""
+        return -(-K // self.tile) * self.tile
+
+    def packed_shape(self, N, K):
+        """Shape of the words of an (N, K) matrix."""
+        return N, self.padded_K(K) // self.pack_factor
+
+
+def tiled_sparsity_50(W, tile_size=WARP_SIZE):
+    """Which weights to keep: 1 at the larger magnitude of each pair, 0 at the other.
+
+    W: (N, K), any real dtype, any K; a partner past the row counts as 0. Of equal magnitudes, and
+    so of two zeros, the second is kept. Returns (N, K) of W's dtype.
+    tile_size: the distance inside a pair; the packers take 32. Source: seed 002.
+
+    >>> tiled_sparsity_50(torch.tensor([[3.0, 1.0, -2.0, 1.0]]), tile_size=2)
+    tensor([[1., 0., 0., 1.]])
+    """
+    if not isinstance(W, torch.Tensor) or W.dim() != 2 or W.numel() == 0:
+        raise ValueError(f"W must be a tensor (N, K) with N, K >= 1, got {_kind(W)}")
+    if W.is_floating_point() and not torch.isfinite(W).all():
+        raise ValueError("W has NaN or infinite entries: clean it before pruning")
+    magnitudes = (W if W.is_floating_point() else W.long()).abs()
+    first, second = _pairs(magnitudes, 2 * tile_size, tile_size)
+    keeps_first = first > second
+    return _from_pairs(keeps_first, ~keeps_first, W.shape[1]).to(W.dtype)
+
+
+def pack_sparse_1in2(W_q, kept):
+    """Pack codes (N, K) uint8 below 128 into int32 words, `Sparse1in2().packed_shape(N, K)`.
+
+    kept: (N, K), nonzero at the one weight of each pair whose code is packed, as
+    `tiled_sparsity_50` returns it. Raises ValueError where both or none of a pair are kept.
+    """
+    check_codes(W_q, NBITS)
+    if not isinstance(kept, torch.Tensor) or kept.shape != W_q.shape:
+        raise ValueError(f"kept must be a tensor of W_q's shape {tuple(W_q.shape)}")
+    first, second = _pairs(kept != 0)
+    _check_one_of_each(first, second, W_q.shape[1])
+    codes = torch.where(first, *_pairs(W_q.int()))
+    return _words(codes | first.int() * _FIRST_KEPT)
+
+
+def pack_warped_int32_8bit_50_sparse(W_q, tile_size=WARP_SIZE):
+    """Pack codes (N, K), integers 0 to 127, of which each pair has at most one that is not 0.
+
+    The one that is not 0 is kept, of two zeros the second, and its code is the value: a kept code
+    of 0 is told from a pruned weight only by `pack_sparse_1in2`. Returns int32 words. Raises
+    ValueError for two nonzero codes in a pair, which seed 002's function of this name would OR.
+    """
+    if tile_size != WARP_SIZE:
+        raise ValueError(f"pairs to pack lie {WARP_SIZE} apart, got tile_size = {tile_size}")
+    if not isinstance(W_q, torch.Tensor) or W_q.dtype not in _INTEGERS or W_q.dim() != 2:
+        raise TypeError(f"W_q must be an integer tensor (N, K) of codes, got {_kind(W_q)}")
+    if W_q.numel() and (int(W_q.min()) < 0 or int(W_q.max()) >= _FIRST_KEPT):
+        raise ValueError(f"codes are 0 to 127, got {int(W_q.min())} to {int(W_q.max())}")
+    first, second = _pairs(W_q != 0)
+    both = (first & second).nonzero()
+    if len(both):
+        n, k = _place(both[0])
+        raise ValueError(
+            f"W_q[{n}, {k}] and W_q[{n}, {k + WARP_SIZE}] are both nonzero: 1:2 sparse weights "
+            f"have one of each pair; multiply by tiled_sparsity_50 first"
+        )
+    return pack_sparse_1in2(W_q.to(torch.uint8), tiled_sparsity_50(W_q.int()))
+
+
+def unpack_sparse_1in2(W_packed, K):
+    """The inverse of `pack_sparse_1in2`: codes (N, K) uint8, 0 where pruned; kept (N, K) bool."""
+    check_words(W_packed, Sparse1in2(), K)
+    shifts = torch.arange(24, -1, -8, device=W_packed.device, dtype=torch.int32).view(-1, 1)
+    words = W_packed.reshape(len(W_packed), -1, 1, WARP_SIZE)
+    pairs = (words >> shifts & 0xFF).reshape(len(W_packed), -1, WARP_SIZE)
+    codes, first = pairs & _FIRST_KEPT - 1, pairs >= _FIRST_KEPT
+    kept = _from_pairs(first, ~first, K)
+    return _from_pairs(codes * first, codes * ~first, K).to(torch.uint8), kept
+
+
+def _pairs(W, tile=Sparse1in2.tile, distance=WARP_SIZE):
+    """First and second of every pair, (N, pairs, distance) each; rows are padded to whole tiles."""
+    padded = torch.nn.functional.pad(W, (0, -W.shape[1] % tile))
+    return padded.reshape(len(W), -1, 2, distance).unbind(2)
+
+
+def _from_pairs(first, second, K):
+    return torch.stack([first, second], dim=2).flatten(1)[:, :K].contiguous()
+
+
+def _check_one_of_each(first, second, K):
+    """Raise unless each pair has one kept; a pair's partner past the row may be the one."""
+    start = torch.arange(first.shape[1], device=first.device).view(-1, 1) * 2 * WARP_SIZE
+    k = start + torch.arange(WARP_SIZE, device=first.device)
+    wrong = torch.where(k + WARP_SIZE < K, first == second, False).nonzero()
+    if len(wrong):
+        n, k = _place(wrong[0])
+        raise ValueError(
+            f"of W[{n}, {k}] and W[{n}, {k + WARP_SIZE}] exactly one must be kept, as in "
+            f"tiled_sparsity_50(W)"
+        )
+
+
+def _place(index):
+    n, pair, lane = index.tolist()
+    return n, pair * 2 * WARP_SIZE + lane
+
+
+def _words(pairs):
+    """int32 words of bytes (N, pairs of 64 weights, 32), four of them each."""
+    tiles = pairs.reshape(len(pairs), -1, _PAIRS_IN_WORD, WARP_SIZE)
+    words = torch.zeros_like(tiles[:, :, 0])
+    for j in range(_PAIRS_IN_WORD):
+        words |= tiles[:, :, j] << 24 - 8 * j
+    return words.flatten(1)
+
+
+def _kind(value):
+    if not isinstance(value, torch.Tensor):
+        return type(value).__name__
+    return f"{value.dtype} {tuple(value.shape)}"
