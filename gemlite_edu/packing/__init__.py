@@ -1,6 +1,7 @@
 """Floor 1: where each code lives in memory."""
 
 from gemlite_edu.packing.address_map import Address, pack_by_map, unpack_by_map
+from gemlite_edu.packing.bit_planes import BitPlanes3, pack_3bit_planes, unpack_3bit_planes
 from gemlite_edu.packing.sparse_1in2 import (
     Sparse1in2,
     pack_sparse_1in2,
@@ -16,13 +17,16 @@ from gemlite_edu.packing.warp_interleaved import (
 
 __all__ = [
     "Address",
+    "BitPlanes3",
     "Sparse1in2",
     "WarpInterleaved",
+    "pack_3bit_planes",
     "pack_by_map",
     "pack_sparse_1in2",
     "pack_warped_int32",
     "pack_warped_int32_8bit_50_sparse",
     "tiled_sparsity_50",
+    "unpack_3bit_planes",
     "unpack_by_map",
     "unpack_sparse_1in2",
     "unpack_warped_int32",

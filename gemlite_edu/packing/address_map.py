@@ -1,9 +1,11 @@
 """A packing format is an address map: `layout.locate(n, k)` says where code W_q[n, k] lives.
 
 From the map alone follow a slow, obviously right pack and unpack. A fast packer is right when it
-agrees with them. A layout has `nbits`, `packed_shape(N, K)` and `locate(n, k)`.
+agrees with them. A layout has `nbits`, `packed_shape(N, K)` and `locate(n, k)`; one that splits
+codes has `planes` too, the bits of each piece from the lowest up, and locates every piece.
 """
 
+import itertools
 from typing import NamedTuple
 
 import torch
@@ -30,8 +32,9 @@ def pack_by_map(W_q, layout):
     words = [[0] * cols for _ in range(rows)]
     for n in range(N):
         for k in range(K):
-            row, col, shift = layout.locate(n, k)
-            words[row][col] |= int(W_q[n, k]) << shift
+            for piece, first_bit, bits in _pieces(layout, n, k):
+                value = int(W_q[n, k]) >> first_bit & 2**bits - 1
+                words[piece.row][piece.col] |= value << piece.shift
     return torch.tensor([[_as_int32(word) for word in row] for row in words], dtype=torch.int32)
 
 
@@ -39,13 +42,21 @@ def unpack_by_map(W_packed, layout, N, K):
     """The inverse of `pack_by_map`: words back to codes (N, K) uint8, one code at a time."""
     check_words(W_packed, layout, K, N)
     words = W_packed.tolist()
-    mask = 2**layout.nbits - 1
-    codes = torch.empty(N, K, dtype=torch.uint8)
+    codes = torch.zeros(N, K, dtype=torch.uint8)
     for n in range(N):
         for k in range(K):
-            row, col, shift = layout.locate(n, k)
-            codes[n, k] = (words[row][col] >> shift) & mask
+            for piece, first_bit, bits in _pieces(layout, n, k):
+                value = words[piece.row][piece.col] >> piece.shift & 2**bits - 1
+                codes[n, k] |= value << first_bit
     return codes
+
+
+def _pieces(layout, n, k):
+    """(`Address`, first bit, number of bits) of every piece of code W_q[n, k]."""
+    if not hasattr(layout, "planes"):
+        return [(layout.locate(n, k), 0, layout.nbits)]
+    first_bits = itertools.accumulate(layout.planes, initial=0)
+    return zip(layout.locate(n, k), first_bits, layout.planes, strict=False)
 
 
 def check_words(W_packed, layout, K, N=None):
