@@ -56,6 +56,13 @@ def test_the_table_of_made_up_measurements(folder):
     ]
 
 
+def test_what_the_spread_does_not_tell_apart_is_bold_too(tmp_path):
+    for kernel, us in (("first", 1.0), ("level", 1.015), ("slower", 1.1)):
+        measurements.append(tmp_path / "bench_card.csv", measured(kernel, us))
+    row = next(line for line in benchmark_table.tables(tmp_path) if line.startswith("| 1 |"))
+    assert [cell.startswith("**") for cell in row.split(" | ")[3:6]] == [True, True, False]
+
+
 def test_without_measurements_the_page_says_so(tmp_path):
     begin, end = benchmark_table.BEGIN, benchmark_table.END
     page = benchmark_table.page_with_table(f"before\n{begin}\nold\n{end}\nafter\n", tmp_path)
