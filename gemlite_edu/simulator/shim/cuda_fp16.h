@@ -1,4 +1,5 @@
 #pragma once
+#include "cuda_runtime.h"
 #include "sixteen_bits.h"
 
 using __half = SimSixteenBits<SimHalfFormat>;
@@ -10,3 +11,36 @@ inline half __float2half_rn(float value) { return value; }
 inline half __hadd(half a, half b) { return a + b; }
 inline half __hsub(half a, half b) { return a - b; }
 inline half __hmul(half a, half b) { return a * b; }
+
+// a * b + c, rounded once. The product is exact in double. So is the sum, unless c is so much larger
+// that the half nearest to it is c.
+inline half __hfma(half a, half b, half c) {
+  return sim_round_to_odd(static_cast<double>(float(a)) * float(b) + float(c));
+}
+
+// Two halves in one register. CUDA Math API, "Half2 Arithmetic Functions": each half by itself.
+SIM_VECTOR2(__half2, half)
+using half2 = __half2;
+inline half2 make_half2(half x, half y) { return {x, y}; }
+inline half2 __halves2half2(half x, half y) { return {x, y}; }
+inline half2 __half2half2(half value) { return {value, value}; }
+inline half2 __float2half2_rn(float value) { return {value, value}; }
+inline half2 __floats2half2_rn(float x, float y) { return {x, y}; }
+inline half2 __float22half2_rn(float2 values) { return {values.x, values.y}; }
+inline float2 __half22float2(half2 values) { return {values.x, values.y}; }
+inline half __low2half(half2 values) { return values.x; }
+inline half __high2half(half2 values) { return values.y; }
+inline float __low2float(half2 values) { return values.x; }
+inline float __high2float(half2 values) { return values.y; }
+inline half2 __hadd2(half2 a, half2 b) { return {a.x + b.x, a.y + b.y}; }
+inline half2 __hsub2(half2 a, half2 b) { return {a.x - b.x, a.y - b.y}; }
+inline half2 __hmul2(half2 a, half2 b) { return {a.x * b.x, a.y * b.y}; }
+inline half2 __hfma2(half2 a, half2 b, half2 c) {
+  return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
+}
+inline half2 operator+(half2 a, half2 b) { return __hadd2(a, b); }
+inline half2 operator-(half2 a, half2 b) { return __hsub2(a, b); }
+inline half2 operator*(half2 a, half2 b) { return __hmul2(a, b); }
+inline half2& operator+=(half2& a, half2 b) { return a = a + b; }
+inline half2& operator-=(half2& a, half2 b) { return a = a - b; }
+inline half2& operator*=(half2& a, half2 b) { return a = a * b; }

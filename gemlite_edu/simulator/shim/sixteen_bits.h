@@ -15,6 +15,16 @@ inline float sim_bits_float(uint32_t bits) {
   return value;
 }
 
+// A double as a float that rounds on to 16 bits as the double itself would: where something is cut
+// off, the last bit is set (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums:
+// proved algorithms using rounding to odd", 2008).
+inline float sim_round_to_odd(double value) {
+  const float nearest = static_cast<float>(value);
+  if (nearest == value || nearest != nearest || nearest - nearest != 0) return nearest;
+  const bool is_too_far = (nearest > value) == (value > 0);
+  return sim_bits_float((sim_float_bits(nearest) - is_too_far) | 1u);
+}
+
 struct SimHalfFormat {
   static uint16_t encode(float value) {
     const uint32_t bits = sim_float_bits(value), sign = (bits >> 16) & 0x8000u;
