@@ -87,7 +87,7 @@ class _Run:
         if not torch.equal(self._x, self._given_x):
             raise Refused("it changes its x")
         for i, output in enumerate(self.clock.outputs):
-            if (output.isnan() | (output == _poison(output.dtype))).any():
+            if _is_poison(output).any():
                 raise Refused(self._why_unwritten(i))
         right = self._problem.product(self._x, self._weights)
         return max(self._error(i, right) for i in range(self.copies))
@@ -98,14 +98,18 @@ class _Run:
         worst = float(difference.abs().max() / right.square().mean().sqrt())
         if error <= TOLERANCE and worst <= _ELEMENT_TOLERANCE:
             return error
-        if self._is_near(i, self._problem.product(self._first_x, self._weights)):
-            raise Refused("x changed and y did not: it answers from a cache")
-        if any(self._is_near(i, right, of_copy=other) for other in {0, self.copies - 1} - {i}):
-            raise Refused("the weights changed and y did not: it answers from a cache")
+        if error > TOLERANCE:
+            self._refuse_an_earlier_answer(i, right)
         raise Refused(
             f"wrong result: its relative error is {error:.1e}, {TOLERANCE:.1e} is allowed, and "
             f"one element is off by {worst:.2g} root mean squares"
         )
+
+    def _refuse_an_earlier_answer(self, i, right):
+        if self._is_near(i, self._problem.product(self._first_x, self._weights)):
+            raise Refused("x changed and y did not: it answers from a cache")
+        if any(self._is_near(i, right, of_copy=other) for other in {0, self.copies - 1} - {i}):
+            raise Refused("the weights changed and y did not: it answers from a cache")
 
     def _is_near(self, i, right, of_copy=None):
         """Whether output i is what copy `of_copy`, or i itself, makes of the x of `right`."""
@@ -119,7 +123,7 @@ class _Run:
     def _why_unwritten(self, i):
         """Tell by other poison, and by an ordinary call, why output i still has some."""
         output = self.clock.outputs[i]
-        nothing_written = bool((output.isnan() | (output == _poison(output.dtype))).all())
+        nothing_written = bool(_is_poison(output).all())
         output.fill_(1)
         self.clock.replay()
         if output.isnan().any():
@@ -138,7 +142,7 @@ def _bytes_read(reads):
     """Bytes of the distinct tensors in `reads`."""
     found = {t.data_ptr(): min(t.nbytes, t.untyped_storage().nbytes()) for t in reads}
     if not sum(found.values()):
-        raise Refused("it names no tensors that it reads: its weights belong into `reads`")
+        raise Refused("it names no tensors that it reads: its weights belong in `reads`")
     return sum(found.values())
 
 
@@ -157,6 +161,10 @@ def _check_outputs(outputs, shape):
 
 def _poison(dtype):
     return torch.nan if dtype.is_floating_point else torch.iinfo(dtype).min
+
+
+def _is_poison(output):
+    return output.isnan() | (output == _poison(output.dtype))
 
 
 def _refuse_above_the_limit(weight_bytes, timing, card):

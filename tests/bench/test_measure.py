@@ -112,6 +112,17 @@ def test_the_y_of_the_last_timed_replay_is_checked():
         measured(honest, clock=WrongInTheEnd)
 
 
+def test_one_wrong_element_among_many_is_called_that_and_no_cache():
+    def call(right, x, W):
+        y = right(x, W).clone()
+        y[7, 300] += 1
+        return y
+
+    problem = Problem(WeightFormat(16), M=64, N=2048, K=64)
+    with pytest.raises(Refused, match="wrong result: .* one element is off by"):
+        measured(call, problem)
+
+
 def test_the_error_is_the_largest_of_all_copies_before_and_after():
     """Each copy is a little wrong once, before or in the timed replays."""
     for when in (1, 22):
