@@ -4,11 +4,11 @@ python tools/benchmark_table.py
 """
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
 from gemlite_edu import measurements, roofline
+from gemlite_edu.bench.problem import WeightFormat
 
 PAGE = Path(__file__).parent.parent / "README.md"
 BEGIN = "<!-- benchmark table: python tools/benchmark_table.py -->"
@@ -109,9 +109,8 @@ def _table(rows, baseline, roofs):
 
 
 def _limit_us(M, N, K, weights, roofs):
-    nbits, group_size = re.fullmatch(r"W(\d+)(?: g(\d+))?", weights).groups()
-    group_size = int(group_size) if group_size else None
-    nbytes = roofline.least_bytes(M, N, K, int(nbits), group_size)
+    format = WeightFormat.parse(weights)
+    nbytes = roofline.least_bytes(M, N, K, format.nbits, format.group_size)
     tflops = roofline.attainable_tflops(roofline.intensity(M, N, K, nbytes), *roofs)
     return 2 * M * N * K / (tflops * 1e6)
 

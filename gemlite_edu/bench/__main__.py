@@ -21,12 +21,13 @@ def main(arguments=None):
 
         print_figures()
         return 0
-    from gemlite_edu.bench.run import cells_of
+    from gemlite_edu.bench.run import cells_of, problems_of
 
     _say_what_is_left_out(chosen, options)
-    cells = cells_of(chosen, options.weights, options.shapes, options.m, options.transposed)
+    problems = problems_of(options.weights, options.shapes, options.m, options.transposed)
+    cells = cells_of(chosen, problems)
     if not cells:
-        print("none of these kernels takes any of these weights and shapes", file=sys.stderr)
+        _say_why_none(chosen, problems)
         return 1
     return _run_and_show(cells)
 
@@ -103,6 +104,13 @@ def _say_what_is_left_out(chosen, options):
         ragged = sorted({K for _, K in options.shapes if not format.divides(K)})
         if ragged:
             print(f"{format} left out at K = {', '.join(map(str, ragged))}: no whole groups")
+
+
+def _say_why_none(chosen, problems):
+    print("none of these kernels takes any of these weights and shapes; they take", file=sys.stderr)
+    for candidate in chosen:
+        reasons = dict.fromkeys(candidate.why_not_here(problem) for problem in problems)
+        print(f"  {candidate.name}: {'; '.join(reasons)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

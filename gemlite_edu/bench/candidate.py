@@ -26,7 +26,7 @@ class Candidate:
     package: the distribution it comes from. x_dtype: of x and of the scales.
     is_symmetric: its format has no zeros: they must be the middle code.
     build: what tells texts of the same version apart.
-    why_not(problem): "" if it computes this problem, else the reason in a few words.
+    why_not(problem): "" if it computes this problem, else what it takes, in a few words.
     prepare(weights, problem): a `Prepared` for the weights that `Problem.draw_weights` drew.
     """
 

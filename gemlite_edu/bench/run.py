@@ -13,15 +13,19 @@ from gemlite_edu.measurements import Measurement, append
 _LONGEST_REASON = 300
 
 
-def cells_of(candidates, formats, shapes, Ms, transposed):
-    """[(candidate, problem)] of all that fit each other, problem by problem, each once."""
-    problems = [
+def problems_of(formats, shapes, Ms, transposed):
+    """Every `Problem` of these whose K is whole groups, each once."""
+    return [
         Problem(format, M, N, K, transposed)
         for format in dict.fromkeys(formats)
         for N, K in dict.fromkeys(shapes)
         for M in dict.fromkeys(Ms)
         if format.divides(K)
     ]
+
+
+def cells_of(candidates, problems):
+    """[(candidate, problem)] of all that fit each other, problem by problem."""
     return [(c, p) for p in problems for c in candidates if not c.why_not_here(p)]
 
 

@@ -7,11 +7,12 @@ from itertools import chain, combinations
 import torch
 
 from gemlite_edu import progress
+from gemlite_edu.checker.attainable_tflops import ATTAINABLE_TFLOPS
 from gemlite_edu.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_edu.checker.compare import compare, is_close
 from gemlite_edu.checker.dequant_dot import DEQUANT_DOT_EXERCISES
 from gemlite_edu.checker.exercise import CheckFailed, clone, tensors_of
-from gemlite_edu.checker.limits import ATTAINABLE_TFLOPS, FLOOR_US
+from gemlite_edu.checker.floor_us import FLOOR_US
 from gemlite_edu.checker.pack import PACK
 from gemlite_edu.checker.unpack import UNPACK
 from gemlite_edu.checker.warp_reduce import WARP_REDUCE_SUM

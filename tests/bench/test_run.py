@@ -16,7 +16,7 @@ from gemlite_edu.bench.candidate import Candidate, candidates
 from gemlite_edu.bench.card import Card
 from gemlite_edu.bench.measure import Refused, Result, measure
 from gemlite_edu.bench.problem import Problem, WeightFormat
-from gemlite_edu.bench.run import cells_of, row_of, run
+from gemlite_edu.bench.run import cells_of, problems_of, row_of, run
 from gemlite_edu.bench.table import table
 from gemlite_edu.kernels import KERNELS
 from gemlite_edu.measurements import read
@@ -198,7 +198,9 @@ def test_cells_are_all_that_fit_each_other():
     known = candidates()
     chosen = [known["cublas"], known["gemv_a16wn_fp32"]]
     formats = [WeightFormat(16), WeightFormat(4), WeightFormat(4, 96)]
-    found = [(c.name, str(p)) for c, p in cells_of(chosen, formats, [(64, 128)], [1, 2], False)]
+    problems = problems_of(formats, [(64, 128)], [1, 2], False)
+    assert [str(p.weights) for p in problems] == ["W16", "W16", "W4", "W4"]
+    found = [(c.name, str(p)) for c, p in cells_of(chosen, problems)]
     assert found == [
         ("cublas", "W16 64x128 M=1"),
         ("cublas", "W16 64x128 M=2"),
@@ -209,7 +211,7 @@ def test_cells_are_all_that_fit_each_other():
 
 def test_a_missing_package_is_said_and_not_measured(capsys):
     stranger = Candidate("s", "no-such-package", torch.float16, lambda problem: "", None)
-    assert cells_of([stranger], [WeightFormat(4)], [(8, 8)], [1], False) == []
+    assert cells_of([stranger], [Problem(WeightFormat(4), 1, 8, 8)]) == []
     options = command._options(["--shapes", "8x96 8x128", "--weights", "W4 W4g64"])
     command._say_what_is_left_out([stranger], options)
     printed = capsys.readouterr().out
@@ -227,9 +229,16 @@ def test_the_options_as_make_writes_them():
 
 
 def test_what_is_asked_for_twice_is_measured_once():
-    kernel = candidates()["cublas"]
-    twice = cells_of([kernel], [WeightFormat(16)] * 2, [(8, 8)] * 2, [1, 1], False)
-    assert len(twice) == 1
+    assert len(problems_of([WeightFormat(16)] * 2, [(8, 8)] * 2, [1, 1], False)) == 1
+
+
+def test_where_nothing_fits_each_kernel_says_what_it_takes(monkeypatch, capsys):
+    monkeypatch.setattr(command.torch.cuda, "is_available", lambda: True)
+    names = ["--kernels", "cublas gemv_a16wn_fp32"]
+    assert command.main([*names, "--weights", "W4g128", "--shapes", "64x128"]) == 1
+    message = capsys.readouterr().err
+    assert "cublas: unquantized weights\n" in message
+    assert "gemv_a16wn_fp32: one scale per channel\n" in message
 
 
 @pytest.mark.parametrize("rows, status", [([], 1), (["it sleeps"], 1), (["it sleeps", ""], 0)])
