@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from gemlite_edu.errors import KernelTextError
+
 
 @pytest.mark.parametrize(
     "expression, expected",
@@ -18,6 +20,10 @@ import torch
         ("min(7u, 15) + max(1, 2u)", 9),
         ("__clz(1) + __clz(0) + __clz(-1)", 63),
         ("__dp4a(0x01FF0203, 0x04050607, 100)", 100 + 4 - 5 + 12 + 21),
+        ("__dp4a(int(0x80808080), 0x7F7F7F7F, 1)", 1 - 4 * 128 * 127),
+        ("__dp4a(0x01FF0203u, 0x04050607u, 100u)", 100 + 4 + 5 * 255 + 12 + 21),
+        ("__dp4a(make_char4(1, -1, 2, 3), make_char4(4, 5, 6, 7), 100)", 100 + 4 - 5 + 12 + 21),
+        ("__dp4a(make_uchar4(1, 255, 2, 3), make_uchar4(4, 5, 6, 7), 1u)", 1 + 4 + 1275 + 33),
         ("__ldg(in + 2)", 30),
         ("reinterpret_cast<const int4*>(in)->w", 40),
         ("reinterpret_cast<const uint2*>(in)[1].x", 30),
@@ -31,3 +37,9 @@ def test_it_computes_what_cuda_defines(launch, expression, expected):
     values = torch.tensor([10, 20, 30, 40], dtype=torch.int32)
     out = launch(text, {"out": torch.zeros(1, dtype=torch.int32)}, {"in": values})
     assert out.item() == expected
+
+
+def test_signed_and_unsigned_bytes_do_not_mix_in_dp4a(launch):
+    text = "__global__ void kernel(int* out) { out[0] = __dp4a(1u, 1, 1); }"
+    with pytest.raises(KernelTextError, match="ambiguous"):
+        launch(text, {"out": torch.zeros(1, dtype=torch.int32)})

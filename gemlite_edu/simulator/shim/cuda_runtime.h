@@ -99,12 +99,6 @@ inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __clz(int bits) { return bits == 0 ? 32 : __builtin_clz(static_cast<unsigned>(bits)); }
 
-// Sum of four products of signed bytes, added to c.
-inline int __dp4a(int a, int b, int c) {
-  for (int i = 0; i < 32; i += 8) c += static_cast<int8_t>(a >> i) * static_cast<int8_t>(b >> i);
-  return c;
-}
-
 // Bytes of b:a (b the upper four) chosen by the low three bits of the selector's four nibbles.
 // CUDA Math API, "Integer Intrinsics". The nibble's fourth bit, which copies a sign, is not here.
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
@@ -170,3 +164,15 @@ SIM_VECTOR2(uint2, unsigned)
 SIM_VECTOR4(float4, float)
 SIM_VECTOR4(int4, int)
 SIM_VECTOR4(uint4, unsigned)
+
+// Four products of bytes, signed or not, added to c. CUDA Math API, "Integer Intrinsics".
+inline int __dp4a(char4 a, char4 b, int c) {
+  return c + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+}
+inline unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
+  return c + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+}
+inline int __dp4a(int a, int b, int c) { return __dp4a(sim_as<char4>(a), sim_as<char4>(b), c); }
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+  return __dp4a(sim_as<uchar4>(a), sim_as<uchar4>(b), c);
+}
