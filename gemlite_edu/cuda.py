@@ -10,6 +10,7 @@ import io
 import os
 import shutil
 import sys
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +28,8 @@ _FLAGS = [
     "-U__CUDA_NO_HALF2_OPERATORS__",
     "-U__CUDA_NO_BFLOAT16_CONVERSIONS__",
 ]
+
+_BUILDING = threading.Lock()  # a build changes PATH and stdout of the whole process
 
 
 def build_kernel(text, entry, defines, capability, replace=None):
@@ -74,7 +77,7 @@ def _build(folder, text, flags, replace):
 
     output = io.StringIO()
     try:
-        with _ninja_on_path(), contextlib.redirect_stdout(output):
+        with _BUILDING, _ninja_on_path(), contextlib.redirect_stdout(output):
             load_inline(
                 name=f"kernel_{hashlib.sha256(text.encode()).hexdigest()[:16]}",
                 cpp_sources="",

@@ -16,7 +16,7 @@ _SHARED_BYTES_PER_BLOCK = {
     (12, 0): 99 * _KIB,
     (12, 1): 99 * _KIB,
 }
-_SHARED_BYTES_WITHOUT_OPT_IN = 48 * _KIB
+SHARED_BYTES_WITHOUT_OPT_IN = 48 * _KIB  # that a launch may ask of every device
 STATIC_SHARED_BYTES = 48 * _KIB  # of arrays whose size is in the kernel's text, on every device
 
 SIMULATED_CAPABILITY = (9, 0)
@@ -29,4 +29,4 @@ def shared_bytes_per_block(capability):
     >>> shared_bytes_per_block((9, 0))
     232448
     """
-    return _SHARED_BYTES_PER_BLOCK.get(tuple(capability), _SHARED_BYTES_WITHOUT_OPT_IN)
+    return _SHARED_BYTES_PER_BLOCK.get(tuple(capability), SHARED_BYTES_WITHOUT_OPT_IN)

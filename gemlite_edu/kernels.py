@@ -1,65 +1,70 @@
 """Floor 3½: one way to call every CUDA kernel. `load` picks the runner, a call checks the data."""
 
-from dataclasses import dataclass
+import dataclasses
 
 import torch
 
 from gemlite_edu import nsight, simulator, sources
-from gemlite_edu.devices import MAX_GRID_Y, SIMULATED_CAPABILITY, shared_bytes_per_block
-from gemlite_edu.operands import check_matrix, check_no_grad, per_channel, shares_memory
-from gemlite_edu.packing.warp_interleaved import WARP_SIZE, WarpInterleaved
+from gemlite_edu.devices import MAX_GRID_Y, SIMULATED_CAPABILITY
+from gemlite_edu.errors import KernelTextError
+from gemlite_edu.launches import KERNELS, codes_per_group
+from gemlite_edu.operands import (
+    check_int32_range,
+    check_matrix,
+    check_no_grad,
+    per_group,
+    shares_memory,
+)
 from gemlite_edu.quantize import check_nbits
 
-_X_TYPES = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16"}
 _TIME_LIMIT = 60.0
 _LONGEST_TIME_LIMIT = 86400
+_SHARED_BY_ROWS = (
+    "scales and zeros are loaded for each row of x: a GPU's compiler loads them once for the rows "
+    "of a pass"
+)
+_LONGEST = 2**31 - 2**16  # M, N and K are ints in a kernel, also rounded up to whole tiles
 _ENTRY = "gemv"  # the __global__ function of every text
 
 
-@dataclass(frozen=True)
-class _Launch:
-    """What the host must know of a kernel: the text knows the rest."""
-
-    is_packed: bool  # takes packed words with scales and zeros, not a plain W
-    stages_x: bool = False  # x in dynamic shared memory
-    threads: int = 1024
-    threads_per_output: int = WARP_SIZE
-
-
-KERNELS = {
-    "gemv_a16w16_naive": _Launch(is_packed=False, threads=256, threads_per_output=1),
-    "gemv_a16w16_coalesced": _Launch(is_packed=False),
-    "gemv_a16w16_warp": _Launch(is_packed=False),
-    "gemv_a16w16_shared": _Launch(is_packed=False, stages_x=True),
-    "gemv_a16wn_fp32": _Launch(is_packed=True, stages_x=True),
-}
-
-
 def load(
-    name, nbits=None, x_dtype=torch.float16, replace=None, device="auto", time_limit=_TIME_LIMIT
+    name,
+    nbits=None,
+    x_dtype=None,
+    replace=None,
+    device="auto",
+    time_limit=_TIME_LIMIT,
+    group_size=None,
 ):
     """The kernel `name`, ready to be called: `y = kernel(x, W, scales, zeros)`.
 
-    nbits: width of the codes, 1 to 8, for kernels with packed weights.
-    x_dtype: torch.float16 or torch.bfloat16, of x and y.
+    nbits: width of the codes, 1 to 8, for kernels whose name says wn.
+    x_dtype: of x; None is the kernel's first: torch.float16, or torch.int8 where its name says a8.
     replace: {hole: CUDA text} to stand in the kernel's holes, e.g. {"dequant_dot": my_text}.
     device: "cpu" compiles for the simulator now, "cuda" for the current GPU now; "auto" compiles at
-        the first call for where its tensors are.
+        the first call for where its tensors are. How many rows x has is compiled in, as 1, 2, 4 or
+        8 at a time; "now" compiles for one.
     time_limit: seconds after which the simulator stops a kernel.
+    group_size: how many neighbours along K share a scale and zero; None: all of a row.
 
     Raises ValueError or TypeError for unknown names, widths, dtypes, holes and texts that do not
     compile; RuntimeError without a compiler.
     """
     if not isinstance(name, str) or name not in KERNELS:
         raise ValueError(f"there is no kernel {name!r}; there are {', '.join(KERNELS)}")
-    if x_dtype not in _X_TYPES:
-        raise ValueError(f"x_dtype must be torch.float16 or torch.bfloat16, got {x_dtype}")
-    if KERNELS[name].is_packed and nbits is None:
+    launch = KERNELS[name]
+    x_dtype = launch.x_dtypes[0] if x_dtype is None else x_dtype
+    if x_dtype not in launch.x_dtypes:
+        takes = " or ".join(map(str, launch.x_dtypes))
+        raise ValueError(f"x_dtype must be {takes} for {name}, got {x_dtype}")
+    if launch.takes_nbits and nbits is None:
         raise TypeError(f"{name} needs nbits, the width of its codes, from 1 to 8")
-    if KERNELS[name].is_packed:
+    if launch.takes_nbits:
         check_nbits(nbits)
     elif nbits is not None:
-        raise ValueError(f"{name} takes unquantized weights: leave nbits out")
+        has = "weights of one width" if launch.is_packed else "unquantized weights"
+        raise ValueError(f"{name} takes {has}: leave nbits out")
+    _check_group_size(name, launch, group_size)
     if device not in ("auto", "cpu", "cuda"):
         raise ValueError(f"device must be 'auto', 'cpu' or 'cuda', got {device!r}")
     if device == "cuda" and not torch.cuda.is_available():
@@ -68,7 +73,7 @@ def load(
         raise ValueError(
             f"time_limit must be seconds, up to {_LONGEST_TIME_LIMIT}, got {time_limit!r}"
         )
-    kernel = Kernel(name, nbits, x_dtype, replace, device, time_limit)
+    kernel = Kernel(name, nbits, x_dtype, replace, device, time_limit, group_size)
     if device == "cpu":
         kernel.compile_for_simulator()
     elif device == "cuda":
@@ -76,44 +81,73 @@ def load(
     return kernel
 
 
+def _check_group_size(name, launch, group_size):
+    if group_size is None:
+        return
+    if not launch.is_packed:
+        raise ValueError(f"{name} takes unquantized weights: leave group_size out")
+    if not isinstance(group_size, int) or isinstance(group_size, bool) or group_size < 1:
+        raise ValueError(f"group_size must be an int of 1 or more, or None, got {group_size!r}")
+
+
 class Kernel:
     """A kernel with all that is compile-time decided. Made by `load`; `source` is its CUDA text."""
 
-    def __init__(self, name, nbits, x_dtype, replace, device, time_limit):
-        self.name, self.nbits, self.x_dtype = name, nbits, x_dtype
+    def __init__(self, name, nbits, x_dtype, replace, device, time_limit, group_size):
+        self.name, self.nbits, self.x_dtype, self.group_size = name, nbits, x_dtype, group_size
+        self.y_dtype = torch.int32 if x_dtype == torch.int8 else x_dtype
         self.source = sources.expand(name, replace)
         self.replace, self.device, self.time_limit = dict(replace or {}), device, time_limit
-        self._launch = KERNELS[name]
+        self._kind = KERNELS[name]
+        self._layout = self._kind.layout(nbits) if self._kind.is_packed else None
         self._libraries = {}
-        self._defines = {"X_T": _X_TYPES[x_dtype]}
-        if nbits is not None:
-            self._defines["W_NBITS"] = nbits
+        self._check_groups_of_the_text()
+
+    def _check_groups_of_the_text(self):
+        """A dequant_dot for whole words would read the codes of several groups as one's."""
+        if self.group_size is None:
+            if "scaled_dot" in self.replace:
+                raise ValueError("scaled_dot is for scales in groups: load with a group_size")
+            return
+        text = sources.without_comments(self.replace.get("dequant_dot", "CODES_PER_GROUP"))
+        if "CODES_PER_GROUP" in text or "scaled_dot" in self.replace:
+            return
+        codes = codes_per_group(self._layout, self.group_size)
+        if codes < codes_per_group(self._layout, None):
+            raise KernelTextError(
+                f"with group_size = {self.group_size} dequant_dot is called with {codes} codes at "
+                "a time, which share a group: let its loop end at CODES_PER_GROUP"
+            )
 
     def __repr__(self):
         return f"Kernel({self._title()}, device={self.device!r})"
 
     def _title(self):
         width = "" if self.nbits is None else f", nbits={self.nbits}"
+        groups = "" if self.group_size is None else f", group_size={self.group_size}"
         holes = f", replaces {', '.join(self.replace)}" if self.replace else ""
-        return f"{self.name}{width}, x_dtype={self.x_dtype}{holes}"
+        return f"{self.name}{width}, x_dtype={self.x_dtype}{groups}{holes}"
 
     def __call__(self, x, W, scales=None, zeros=None, out=None):
-        """`y[m, n] = scales[n] * sum_k (W_q[n, k] - zeros[n]) x[m, k]`, or `y = x Wᵀ`.
+        """`y[m, n] = sum_k scales[n, g] * (W_q[n, k] - zeros[n, g]) x[m, k]`, or `y = x Wᵀ`.
 
-        x: (M, K) x_dtype. W: packed words (N, words) int32 as `packing.pack_warped_int32` makes
-        them, or (N, K) x_dtype for plain kernels. scales, zeros: numbers, or float32 (N, 1).
-        out: (M, N) x_dtype to write into; a new tensor otherwise. Returns y (M, N).
+        g = k // group_size is the group of k. x: (M, K) x_dtype. W: packed words int32 as `packing`
+        makes them, or (N, K) x_dtype for plain kernels. scales, zeros: numbers, or float32 tensors
+        (1, 1), (N, 1) or (N, K // group_size); for int8 x int32 ones, and scales left out are 1.
+        out: (M, N) to write into, of x_dtype or int32; a new tensor otherwise. Returns y (M, N).
         On CUDA tensors it runs on their device's current stream, on CPU tensors in the simulator.
         """
         tensors, (M, N, K) = self._operands(x, W, scales, zeros)
         if out is None:
-            out = torch.empty(M, N, dtype=self.x_dtype, device=x.device)
+            out = torch.empty(M, N, dtype=self.y_dtype, device=x.device)
         else:
             self._check_out(out, (M, N), x.device, tensors)
         if M == 0:
             return out
-        run = self._run_on_gpu if x.is_cuda else self._run_in_simulator
-        run(tensors, out, (N, K), self.grid(M, N))
+        if x.is_cuda:
+            self._run_on_gpu(tensors, out, K)
+        else:
+            self._run_in_simulator(tensors, out, K)
         return out
 
     def inspect(self, x, W, scales=None, zeros=None):
@@ -131,108 +165,133 @@ class Kernel:
             )
         if M == 0:
             raise ValueError("x has no rows: there is nothing to inspect")
-        y = torch.full((M, N), torch.nan, dtype=self.x_dtype)
-        arguments, launch = self._simulated_launch(tensors, y, (N, K), self.grid(M, N))
+        y = _poisoned(M, N, self.y_dtype)
+        plan = self._plan(M, N, K)
+        arguments, launch = self._simulated_launch(plan, tensors, y)
         library = simulator.build_instrumented_kernel(
-            self.source, _ENTRY, self._defines, self.replace
+            self.source, _ENTRY, plan.defines, self.replace
         )
         columns, rows = launch.grid
         title = (
             f"{self._title()}, M = {M}, N = {N}, K = {K}: "
             f"{columns} x {rows} blocks of {launch.threads} threads"
         )
-        return simulator.inspect_kernel(
+        report = simulator.inspect_kernel(
             library, self.source, arguments, launch, self.time_limit, title, self._recorded()
         )
+        if self.group_size is None or plan.defines["ROWS"] == 1:
+            return report
+        return dataclasses.replace(report, notes=(*report.notes, _SHARED_BY_ROWS))
 
     def _recorded(self):
         if self.replace:
             return ""
         width = "" if self.nbits is None else f", {self.nbits} bits"
-        return nsight.where_recorded(f"{self.name}{width}, {str(self.x_dtype)[6:]}")
+        name = f"{self.name}{width}, {str(self.x_dtype)[6:]}"
+        return nsight.where_recorded(name, self.group_size)
 
     @property
     def threads_per_block(self):
         """Threads in each block of a launch."""
-        return self._launch.threads
+        return self._kind.threads
 
     def grid(self, M, N):
         """Blocks (x, y) of a launch for y of shape (M, N)."""
-        outputs_per_block = self._launch.threads // self._launch.threads_per_output
-        return -(-N // outputs_per_block), M
+        return self._plan(M, N).grid
 
-    def compile_for_simulator(self):
-        """Path of this kernel's library for the simulator, compiled if it is not in the cache."""
-        if "cpu" not in self._libraries or not self._libraries["cpu"].exists():
-            self._libraries["cpu"] = simulator.build_kernel(
-                self.source, _ENTRY, self._defines, self.replace
+    def compile_for_simulator(self, M=1):
+        """Path of the simulator's library for x of M rows, compiled if it is not in the cache."""
+        return self._simulator_library(self._plan(M).defines)
+
+    def compile_for_gpu(self, device, M=1):
+        """The loaded library for x of M rows on `device`, compiled if it is not in the cache."""
+        capability = torch.cuda.get_device_capability(device)
+        return self._gpu_library(self._plan(M, capability=capability).defines, device, capability)
+
+    def _plan(self, M, N=1, K=None, capability=SIMULATED_CAPABILITY):
+        K = K or self.group_size or 1
+        return self._kind.plan(
+            M, N, K, self.x_dtype, capability, nbits=self.nbits, group_size=self.group_size
+        )
+
+    def _simulator_library(self, defines):
+        key = ("cpu", *defines.values())
+        if key not in self._libraries or not self._libraries[key].exists():
+            self._libraries[key] = simulator.build_kernel(
+                self.source, _ENTRY, defines, self.replace
             )
-        return self._libraries["cpu"]
+        return self._libraries[key]
 
-    def compile_for_gpu(self, device):
-        """This kernel's loaded library for `device`, compiled if it is not in the cache."""
+    def _gpu_library(self, defines, device, capability):
         from gemlite_edu import cuda
 
-        if device not in self._libraries:
-            capability = torch.cuda.get_device_capability(device)
-            self._libraries[device] = cuda.build_kernel(
-                self.source, _ENTRY, self._defines, capability, self.replace
+        key = (device, *defines.values())
+        if key not in self._libraries:
+            self._libraries[key] = cuda.build_kernel(
+                self.source, _ENTRY, defines, capability, self.replace
             )
-        return self._libraries[device]
+        return self._libraries[key]
 
-    def _run_in_simulator(self, tensors, out, sizes, grid):
-        result = torch.full_like(out, torch.nan)
-        arguments, launch = self._simulated_launch(tensors, result, sizes, grid)
-        simulator.run_kernel(self.compile_for_simulator(), arguments, launch, self.time_limit)
+    def _run_in_simulator(self, tensors, out, K):
+        M, N = out.shape
+        result, plan = _poisoned(M, N, self.y_dtype), self._plan(M, N, K)
+        arguments, launch = self._simulated_launch(plan, tensors, result)
+        library = self._simulator_library(plan.defines)
+        simulator.run_kernel(library, arguments, launch, self.time_limit)
         out.copy_(result)
 
-    def _simulated_launch(self, tensors, out, sizes, grid):
-        """(arguments, launch) for the simulator, which writes to `out`."""
-        shared_bytes = self._shared_bytes(sizes[1], SIMULATED_CAPABILITY)
-        launch = simulator.Launch(grid, self._launch.threads, shared_bytes)
-        arguments = [simulator.Tensor(name, value) for name, value in tensors.items()]
-        arguments.append(simulator.Tensor("y", out, is_output=True))
-        return arguments + [simulator.Integer(size) for size in sizes], launch
-
-    def _run_on_gpu(self, tensors, out, sizes, grid):
+    def _run_on_gpu(self, tensors, out, K):
         from gemlite_edu import cuda
 
-        capability = torch.cuda.get_device_capability(out.device)
-        shared_bytes = self._shared_bytes(sizes[1], capability)
-        library = self.compile_for_gpu(out.device)
-        arguments = [*tensors.values(), out, *sizes]
-        cuda.launch(library, arguments, grid, self._launch.threads, shared_bytes, out.device)
+        (M, N), capability = out.shape, torch.cuda.get_device_capability(out.device)
+        plan = self._plan(M, N, K, capability)
+        library = self._gpu_library(plan.defines, out.device, capability)
+        arguments = [*tensors.values(), out, *plan.integers]
+        threads = self.threads_per_block
+        cuda.launch(library, arguments, plan.grid, threads, plan.shared_bytes, out.device)
 
-    def _shared_bytes(self, K, capability):
-        """Dynamic shared memory of a launch; ValueError where the device's blocks have less."""
-        if not self._launch.stages_x:
-            return 0
-        staged = WarpInterleaved(self.nbits).padded_K(K) if self._launch.is_packed else K
-        needed, limit = staged * self.x_dtype.itemsize, shared_bytes_per_block(capability)
-        if needed > limit:
-            raise ValueError(
-                f"x of K = {K} takes {needed} bytes of shared memory, and a block of compute "
-                f"capability {capability[0]}.{capability[1]} has {limit}: split K over calls"
-            )
-        return needed
+    def _simulated_launch(self, plan, tensors, out):
+        """(arguments, launch) for the simulator, which writes to `out`."""
+        launch = simulator.Launch(plan.grid, self.threads_per_block, plan.shared_bytes)
+        arguments = [simulator.Tensor(name, value) for name, value in tensors.items()]
+        arguments.append(simulator.Tensor("y", out, is_output=True))
+        return arguments + [simulator.Integer(value) for value in plan.integers], launch
 
     def _operands(self, x, W, scales, zeros):
         """({name: tensor} for the kernel, (M, N, K)) once all fit each other and this kernel."""
-        N = self._check_operands(x, W)
+        N, K = self._check_operands(x, W)
         tensors = {"x": x.contiguous(), "W": W.contiguous()}
-        if self._launch.is_packed:
-            for name, value in (("scales", scales), ("zeros", zeros)):
-                if value is None:
-                    raise TypeError(f"{self.name} needs {name}: a number, or float32 ({N}, 1)")
-                tensors[name] = per_channel(name, value, N, x.device)
+        if self._layout is not None:
+            tensors |= self._scales_and_zeros(scales, zeros, N, K, x.device)
         elif scales is not None or zeros is not None:
             raise ValueError(f"{self.name} takes unquantized weights: leave scales and zeros out")
-        return tensors, (x.shape[0], N, x.shape[1])
+        return tensors, (x.shape[0], N, K)
+
+    def _scales_and_zeros(self, scales, zeros, N, K, device):
+        group_size = self.group_size or K
+        if K % group_size:
+            raise ValueError(
+                f"x has K = {K}, which is not whole groups of {group_size}: "
+                f"load with another group_size, or pad K"
+            )
+        shape, is_integer = (N, K // group_size), self.x_dtype == torch.int8
+        dtype = torch.int32 if is_integer else torch.float32
+        scales = 1 if is_integer and scales is None else scales
+        given, found = {"scales": scales, "zeros": zeros}, {}
+        for name, value in given.items():
+            if value is None:
+                raise TypeError(
+                    f"{self.name} needs {name}: a number, or {str(dtype)[6:]} {shape} or ({N}, 1)"
+                )
+            found[name] = per_group(name, value, shape, dtype, device)
+        if is_integer:
+            check_int32_range(K, self.nbits, **given)
+        return found
 
     def _check_operands(self, x, W):
-        """N, once x and W are known to fit each other and this kernel."""
+        """(N, K), once x and W are known to fit each other and this kernel."""
         check_matrix("x", x, self.x_dtype)
-        check_matrix("W", W, torch.int32 if self._launch.is_packed else self.x_dtype)
+        check_matrix("W", W, self.x_dtype if self._layout is None else torch.int32)
         if x.device != W.device:
             raise ValueError(f"x is on {x.device} and W on {W.device}: move one to the other")
         if self.device != "auto" and x.device.type != self.device:
@@ -241,24 +300,26 @@ class Kernel:
                 f"move the tensors, or load(..., device='auto')"
             )
         (M, K), (N, columns) = x.shape, W.shape
-        expected = (
-            WarpInterleaved(self.nbits).packed_shape(N, K)[1] if self._launch.is_packed else K
-        )
+        expected = K if self._layout is None else self._layout.packed_shape(N, K)[1]
         if columns != expected:
-            what = f"{self.nbits}-bit words" if self._launch.is_packed else "weights"
+            what = "weights" if self._layout is None else f"{self._layout.nbits}-bit words"
             raise ValueError(
                 f"x has K = {K}, for which W must have {expected} columns of {what}, got {columns}"
             )
-        if M > MAX_GRID_Y:
-            raise ValueError(f"x has M = {M} rows, a launch takes {MAX_GRID_Y}: split x by rows")
-        return N
+        if max(M, N, K) > _LONGEST:
+            raise ValueError(f"M, N and K may be up to {_LONGEST}, got {M}, {N} and {K}")
+        passes = self.grid(M, N)[1]
+        if passes > MAX_GRID_Y:
+            most = MAX_GRID_Y * -(-M // passes)
+            raise ValueError(f"x has M = {M} rows, a launch takes {most}: split x by rows")
+        return N, K
 
     def _check_out(self, out, shape, device, tensors):
         if not isinstance(out, torch.Tensor):
             raise TypeError(f"out must be a torch.Tensor, got {type(out).__name__}")
-        if out.dtype != self.x_dtype or tuple(out.shape) != shape or out.device != device:
+        if out.dtype != self.y_dtype or tuple(out.shape) != shape or out.device != device:
             raise ValueError(
-                f"out must be {shape} {self.x_dtype} on {device}, "
+                f"out must be {shape} {self.y_dtype} on {device}, "
                 f"got {tuple(out.shape)} {out.dtype} on {out.device}"
             )
         check_no_grad("out", out)
@@ -267,3 +328,9 @@ class Kernel:
         for name, tensor in tensors.items():
             if shares_memory(out, tensor):
                 raise ValueError(f"out shares its memory with {name}: pass a fresh tensor")
+
+
+def _poisoned(M, N, dtype):
+    """Before it is written, y is NaN; int32 has none."""
+    poison = torch.nan if dtype.is_floating_point else torch.iinfo(dtype).min
+    return torch.full((M, N), poison, dtype=dtype, device="cpu")

@@ -1,8 +1,12 @@
 """Floor 2: what a kernel may be given; one sentence about anything else."""
 
+import math
 import numbers
 
 import torch
+
+_INT32_END = 2**31
+_LARGEST_INT8 = 128
 
 
 def check_matrix(name, tensor, dtype):
@@ -29,27 +33,79 @@ def check_no_grad(name, tensor):
         )
 
 
-def per_channel(name, value, N, device):
-    """`value`, a number or a float32 tensor of 1 or N elements, as N float32 on `device`."""
+def per_group(name, value, shape, dtype, device):
+    """`value` as a contiguous tensor of `shape` = (N, groups) and `dtype` on `device`.
+
+    value: a number, or a tensor of `dtype`: one element, (N, 1), (N, groups), or where there is one
+    group (N,). dtype is float32, or int32, which takes whole numbers only.
+    """
+    N, groups = shape
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return torch.full((N,), float(value), device=device)
+        return torch.full(shape, _number(name, value, dtype), dtype=dtype, device=device)
+    form = f"({N}, 1)" if groups == 1 else f"({N}, 1) or ({N}, {groups})"
     if not isinstance(value, torch.Tensor):
         came = type(value).__name__
-        raise TypeError(f"{name} must be a number or a float32 tensor (N, 1), got {came}")
+        raise TypeError(f"{name} must be a number or a {_short(dtype)} tensor {form}, got {came}")
     check_no_grad(name, value)
-    if value.dtype != torch.float32:
-        raise TypeError(f"{name} must be float32, got {value.dtype}: use {name}.float()")
+    if value.dtype != dtype or value.layout != torch.strided:
+        cast = "float" if dtype == torch.float32 else "int"
+        came = value.dtype if value.layout == torch.strided else value.layout
+        raise TypeError(f"{name} must be {_short(dtype)}, got {came}: use {name}.{cast}()")
     if value.device != device:
         raise ValueError(f"{name} is on {value.device} and x on {device}: move one to the other")
     if value.numel() == 1:
-        return value.reshape(1).expand(N).contiguous()
-    if tuple(value.shape) not in ((N, 1), (N,)):
+        value = value.reshape(1, 1)
+    elif groups == 1 and value.shape == (N,):
+        value = value.reshape(N, 1)
+    if tuple(value.shape) not in ((1, 1), (N, 1), (N, groups)):
         raise ValueError(
-            f"{name} must be one number or ({N}, 1), one per output, got {tuple(value.shape)}"
+            f"{name} must be one number or {form}, got {tuple(value.shape)}: "
+            "a row for each output, a column for each group of group_size"
         )
-    return value.reshape(N).contiguous()
+    return value.resolve_neg().expand(shape).contiguous()
+
+
+def _number(name, value, dtype):
+    """`value` as a float or an int that `dtype` can hold."""
+    if dtype == torch.float32:
+        if math.isfinite(value) and abs(value) > torch.finfo(dtype).max:
+            raise ValueError(f"{name} must fit in float32, got {value}")
+        return float(value)
+    if not math.isfinite(value) or value != int(value) or not -_INT32_END <= value < _INT32_END:
+        raise ValueError(f"{name} must be a whole number of int32 for int8 x, got {value}")
+    return int(value)
+
+
+def check_int32_range(K, nbits, scales, zeros):
+    """Raise if a sum over K of scale * (code - zero) * x, x int8, may leave int32.
+
+    scales, zeros: numbers, or tensors. Those on a GPU are not looked at, because that would wait
+    for it: there a scale counts as 1 and a zero as one of the codes.
+    """
+    top = 2**nbits - 1
+    smallest, largest = _range(zeros, otherwise=(0, top))
+    factor = max(map(abs, _range(scales, otherwise=(1, 1))))
+    largest_product = _LARGEST_INT8 * max(top - smallest, largest) * factor
+    if K * largest_product >= _INT32_END:
+        longest = (_INT32_END - 1) // largest_product
+        raise ValueError(
+            f"sums over K = {K} of {nbits}-bit codes may leave int32: "
+            + (f"split K, up to {longest} in a call" if longest else "a zero or scale is too large")
+        )
+
+
+def _range(value, otherwise):
+    if not isinstance(value, torch.Tensor):
+        return int(value), int(value)
+    if value.device.type != "cpu":
+        return otherwise
+    return int(value.min()), int(value.max())
 
 
 def shares_memory(a, b):
     """Whether two contiguous tensors have a byte in common."""
     return a.data_ptr() < b.data_ptr() + b.nbytes and b.data_ptr() < a.data_ptr() + a.nbytes
+
+
+def _short(dtype):
+    return str(dtype).removeprefix("torch.")

@@ -26,11 +26,48 @@ def error_bound(x, W, out_dtype):
     Half-precision x converts to fp32 without error. Outputs beyond the range of `out_dtype` and
     products below fp32's normal range (1.2e-38) are not covered.
     """
+    accumulated = _growth(x.shape[1] + 2, FP32_ROUNDOFF) * matmul(x.abs(), W.abs())
+    return accumulated + _output_rounding(matmul(x, W).abs() + accumulated, out_dtype)
+
+
+def half2_error_bound(x, q, out_dtype):
+    """Like `error_bound`, for gemv_a16wn_half2 on a `QuantizedWeight` q; (M, N) float64.
+
+    v = 2**-11 and t = 2**-24 are roundoff and smallest step of fp16, d is the power of two by
+    which the kernel scales weights down. A code's value (q - z) d is one multiply-add, rounded
+    once, after z was rounded to z'. Each of the T products that one half of a half2 adds up rounds
+    the sum once more. So the products of a word are off by at most, with
+    g = (T+1) v / (1 - (T+1) v),
+
+        g * sum |x| |q - z| + (1 + g) * sum (|x| |z' - z| + (|x| + 1) t / 2d)
+
+    where the terms with t are for results below fp16's normal range. What follows is in fp32, at
+    most K + 3 roundings. It does not overflow if x is finite and every zero is between 0 and the
+    top code; other zeros are covered as far as it does not.
+    """
+    scales, zeros = (
+        tensor.double().cpu().repeat_interleave(x.shape[1] // tensor.shape[1], dim=1)
+        for tensor in (q.scales.abs(), q.zeros)
+    )
+    v, t = OUTPUT_ROUNDOFF[torch.float16], SMALLEST_STEP[torch.float16]
+    terms = 2 ** (-(-(32 // q.nbits) // 2) - 1).bit_length()
+    down = 1 / (terms << q.nbits)
+    g = _growth(terms + 1, v)
+    W = q.dequantize(torch.float64)
+    off = ((zeros * down).half().double() / down - zeros).abs() + t / (2 * down)
+    steps = scales.expand(W.shape).sum(1) * t / (2 * down)
+    in_halves = g * matmul(x.abs(), W.abs())
+    in_halves += (1 + g) * (matmul(x.abs(), (scales * off).expand(W.shape)) + steps)
+    reached = matmul(x.abs(), W.abs()) + in_halves
+    accumulated = in_halves + _growth(x.shape[1] + 3, FP32_ROUNDOFF) * reached
+    return accumulated + _output_rounding(matmul(x, W).abs() + accumulated, out_dtype)
+
+
+def _growth(n, roundoff):
+    return n * roundoff / (1 - n * roundoff)
+
+
+def _output_rounding(largest, out_dtype):
     if out_dtype not in OUTPUT_ROUNDOFF:
         raise ValueError(f"out_dtype must be one of {list(OUTPUT_ROUNDOFF)}, got {out_dtype}")
-    K = x.shape[1]
-    n = K + 2
-    growth = n * FP32_ROUNDOFF / (1 - n * FP32_ROUNDOFF)
-    accumulated = growth * matmul(x.abs(), W.abs())
-    rounded = OUTPUT_ROUNDOFF[out_dtype] * (matmul(x, W).abs() + accumulated)
-    return accumulated + rounded + SMALLEST_STEP[out_dtype] / 2
+    return OUTPUT_ROUNDOFF[out_dtype] * largest + SMALLEST_STEP[out_dtype] / 2

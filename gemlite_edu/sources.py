@@ -24,6 +24,7 @@ _COMPILER_ERROR = re.compile(
 _COMPILER_HINTS = (
     ("SimSixteenBits", " (x has the type X_T: make it a float with to_float(...) first)"),
     ("discards qualifiers", " (const means: read it, do not write it)"),
+    ("may be used uninitialized", " (give it a value where you declare it)"),
 )
 
 
@@ -126,10 +127,15 @@ def _without_first_newline(text):
     return text[1:] if text.startswith("\n") else text
 
 
+def without_comments(text):
+    """The code in a text: comments, strings and characters are left out."""
+    return _NO_CODE.sub(" ", text)
+
+
 def _check_text(name, text):
     if not isinstance(text, str):
         raise TypeError(f"the text for {name} must be a str, got {type(text).__name__}")
-    code = _NO_CODE.sub(" ", text)
+    code = without_comments(text)
     if not re.search(rf"\b{name}\s*\(", code):
         raise KernelTextError(f"the text for {name} must define the function {name}(...)")
     opened, closed = code.count("{"), code.count("}")

@@ -9,7 +9,7 @@ import torch
 
 from gemlite_edu import load, simulator
 from gemlite_edu.kernels import Kernel
-from gemlite_edu.packing import WarpInterleaved
+from gemlite_edu.launches import KERNELS
 
 ELEMENTS = 8192
 LENGTH = 113  # n
@@ -276,21 +276,29 @@ class PackageKernel:
     M: int
     N: int
     K: int
+    group_size: int | None = None
 
     def __str__(self):
         width = "" if self.nbits is None else f", {self.nbits} bits"
         dtype = str(self.x_dtype).removeprefix("torch.")
-        return f"{self.name}{width}, {dtype}, M {self.M}, N {self.N}, K {self.K}"
+        groups = "" if self.group_size is None else f", groups of {self.group_size}"
+        return f"{self.name}{width}, {dtype}, M {self.M}, N {self.N}, K {self.K}{groups}"
 
     def _call(self, run, device):
-        kernel = load(self.name, nbits=self.nbits, x_dtype=self.x_dtype)
-        x = torch.ones(self.M, self.K, dtype=self.x_dtype, device=device)
-        if self.nbits is None:
-            W = torch.ones(self.N, self.K, dtype=self.x_dtype, device=device)
-            return run(kernel, x, W)
-        shape = WarpInterleaved(self.nbits).packed_shape(self.N, self.K)
-        W = torch.zeros(shape, dtype=torch.int32, device=device)
-        return run(kernel, x, W, torch.ones(self.N, 1, device=device), 1.0)
+        kernel = load(self.name, self.nbits, self.x_dtype, group_size=self.group_size)
+        x = torch.ones(self.M, self.K, dtype=self.x_dtype)
+        if not KERNELS[self.name].is_packed:
+            W = torch.ones(self.N, self.K, dtype=self.x_dtype)
+            return run(kernel, x.to(device), W.to(device))
+        scales = torch.ones(self.N, self.K // (self.group_size or self.K), device=device)
+        scales = scales.int() if self.x_dtype == torch.int8 else scales
+        return run(kernel, x.to(device), self._words().to(device), scales, scales)
+
+    def _words(self):
+        """Any bits: in sparse weights they say which x is read."""
+        shape = KERNELS[self.name].layout(self.nbits).packed_shape(self.N, self.K)
+        generator = torch.Generator().manual_seed(0)
+        return torch.randint(-(2**31), 2**31, shape, generator=generator).int()
 
     def inspect(self):
         return self._call(Kernel.inspect, "cpu")
@@ -321,6 +329,19 @@ def _package_kernels():
         yield PackageKernel("gemv_a16wn_fp32", nbits, half, 1, 64, 2048)
         yield PackageKernel("gemv_a16wn_fp32", nbits, bfloat16, 2, 45, 1000)
     yield PackageKernel("gemv_a16wn_fp32", 4, half, 1, 256, 4096)
+    for name in ("gemv_a16wn_float4", "gemv_a16wn_half2", "gemv_a8wn_int32", "gemv_a8wn_dp4a"):
+        for nbits in (2, 4, 8):
+            yield PackageKernel(name, nbits, KERNELS[name].x_dtypes[0], 1, 64, 2048)
+        yield PackageKernel(name, 3, KERNELS[name].x_dtypes[-1], 2, 45, 1000)
+    for name in ("gemv_a16w3_planes", "gemv_a16w7_sparse"):
+        yield PackageKernel(name, None, half, 1, 64, 2048)
+        yield PackageKernel(name, None, bfloat16, 2, 45, 1000)
+    for name, launch in KERNELS.items():
+        if launch.is_packed:
+            nbits, x_dtype = 4 if launch.takes_nbits else None, launch.x_dtypes[0]
+            yield PackageKernel(name, nbits, x_dtype, 1, 64, 2048, group_size=128)
+            yield PackageKernel(name, nbits, x_dtype, 2, 45, 1024, group_size=64)
+            yield PackageKernel(name, nbits, x_dtype, 2, 45, 1000, group_size=40)
 
 
 COUNTER_KERNELS = dict(_small_kernels()) | {str(kernel): kernel for kernel in _package_kernels()}
@@ -337,4 +358,9 @@ DIFFERENT = {
     "gemv_a16w16_coalesced, bfloat16, M 2, N 70, K 500": "lanes leave this loop",
     "gemv_a16w16_warp, bfloat16, M 2, N 70, K 500": "lanes leave this loop",
     "gemv_a16w16_shared, bfloat16, M 2, N 70, K 500": "lanes leave this loop",
+}
+DIFFERENT |= {
+    name: "are loaded for each row of x"
+    for name in COUNTER_KERNELS
+    if ", M 2, " in name and "groups of" in name
 }

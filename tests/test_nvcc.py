@@ -5,7 +5,8 @@ import subprocess
 import pytest
 
 from gemlite_edu import cuda, sources
-from gemlite_edu.kernels import KERNELS
+from gemlite_edu.devices import SIMULATED_CAPABILITY
+from gemlite_edu.launches import KERNELS
 
 try:
     NVCC = cuda.find_nvcc()
@@ -13,28 +14,51 @@ except RuntimeError as error:
     pytest.skip(str(error), allow_module_level=True)
 
 ARCHITECTURES = (75, 80, 86, 90)
+PACKED = [name for name, launch in KERNELS.items() if launch.is_packed]
+ANY_N, ANY_K = 32, 640
+LOOSE_WIDTH = 3  # does not divide 32
+
+OF_ONE_ROW = [
+    *((name, {}) for name in KERNELS),
+    *((name, dict(group_size=64)) for name in PACKED),
+    *((name, dict(nbits=LOOSE_WIDTH, x_dtype=KERNELS[name].x_dtypes[-1])) for name in PACKED),
+    *((name, dict(nbits=1)) for name in PACKED if KERNELS[name].takes_nbits),
+]
+OF_EIGHT_ROWS = [(name, dict(M=8, group_size=40)) for name in PACKED]
 
 
-@pytest.mark.parametrize(
-    "kernel, x_type, nbits",
-    [*((kernel, "half", 4) for kernel in KERNELS)]
-    + [("gemv_a16wn_fp32", "__nv_bfloat16", 3), ("gemv_a16wn_fp32", "half", 1)],
-)
-def test_it_compiles_without_spills(kernel, x_type, nbits, tmp_path):
-    source = tmp_path / "kernel.cu"
+def id_of(value):
+    return value if isinstance(value, str) else " ".join(f"{k}={v}" for k, v in value.items())
+
+
+def defines(name, x_dtype=None, M=1, nbits=4, group_size=None):
+    """What is compiled into the kernel `name`, as arguments for nvcc."""
+    x_dtype = x_dtype or KERNELS[name].x_dtypes[0]
+    plan = KERNELS[name].plan(
+        M, ANY_N, ANY_K, x_dtype, SIMULATED_CAPABILITY, nbits=nbits, group_size=group_size
+    )
+    return [f"-D{name}={value}" for name, value in plan.defines.items()]
+
+
+def compile_with_nvcc(kernel, options, folder):
+    """What ptxas says of the kernel on every architecture."""
+    source = folder / "kernel.cu"
     source.write_text(sources.expand(kernel) + "\n" + sources.read("bindings.cu"))
-    command = [
-        NVCC,
-        "-c",
-        "-O3",
-        "-std=c++17",
-        "-Xptxas=-v",
-        str(source),
-        "-o",
-        str(tmp_path / "o"),
-    ]
+    command = [NVCC, "-c", "-O3", "-std=c++17", "-Xptxas=-v", source, "-o", folder / "o"]
     command += [f"-gencode=arch=compute_{a},code=sm_{a}" for a in ARCHITECTURES]
-    command += [f"-DX_T={x_type}", f"-DW_NBITS={nbits}", "-DKERNEL=gemv"]
+    command += [*defines(kernel, **options), "-DKERNEL=gemv"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    assert result.stderr.count("0 bytes spill stores, 0 bytes spill loads") == len(ARCHITECTURES)
+    return result.stderr
+
+
+@pytest.mark.parametrize("kernel, options", OF_ONE_ROW, ids=id_of)
+def test_it_compiles_without_spills(kernel, options, tmp_path):
+    said = compile_with_nvcc(kernel, options, tmp_path)
+    assert said.count("0 bytes spill stores, 0 bytes spill loads") == len(ARCHITECTURES)
+
+
+@pytest.mark.parametrize("kernel, options", OF_EIGHT_ROWS, ids=id_of)
+def test_it_compiles_for_eight_rows_and_groups(kernel, options, tmp_path):
+    said = compile_with_nvcc(kernel, options, tmp_path)
+    assert said.count("bytes spill stores") == len(ARCHITECTURES)

@@ -1,7 +1,11 @@
+import math
+from dataclasses import replace
+
 import pytest
 import torch
 
-from gemlite_edu.reference import error_bound, matmul
+from gemlite_edu.quantize import QuantizedWeight
+from gemlite_edu.reference import error_bound, half2_error_bound, matmul
 
 OUT_DTYPES = [torch.float16, torch.bfloat16, torch.float32]
 any_out_dtype = pytest.mark.parametrize("out_dtype", OUT_DTYPES)
@@ -183,3 +187,108 @@ def test_matmul_keeps_what_narrower_sums_lose():
 def test_matmul_takes_different_types():
     x = torch.ones(2, 3, dtype=torch.bfloat16)
     assert matmul(x, torch.full((1, 3), 0.1, dtype=torch.float64)).tolist() == [[0.1 * 3]] * 2
+
+
+def quantized(nbits, N=8, K=1024, group_size=256, zeros="fractions"):
+    """A `QuantizedWeight` of random codes; zeros are fractions, integers, or the top code."""
+    top = 2**nbits - 1
+    codes = torch.randint(0, top + 1, (N, K), generator=seeded(1)).to(torch.uint8)
+    scales = 0.5 + torch.rand(N, K // group_size, generator=seeded(2))
+    z = {
+        "fractions": top * torch.rand(scales.shape, generator=seeded(3)),
+        "integers": torch.randint(0, top + 1, scales.shape, generator=seeded(3)).float(),
+        "top": torch.full(scales.shape, float(top)),
+    }[zeros]
+    return QuantizedWeight(codes, scales / top, z, nbits, group_size)
+
+
+def terms_in_a_half(nbits):
+    """A half2 adds up the codes of a word, half of them in each half, to a power of two."""
+    in_a_word = 32 // nbits
+    return 2 ** math.ceil(math.log2(in_a_word / 2))
+
+
+def with_half2(x, q, terms=None):
+    """y (M, N) float32 as gemv_a16wn_half2 computes it: `terms` products in a half, then fp32."""
+    terms = terms_in_a_half(q.nbits) if terms is None else terms
+    down = 1 / (terms_in_a_half(q.nbits) * 2**q.nbits)
+    scales, zeros = (t.repeat_interleave(q.group_size, dim=1) for t in (q.scales, q.zeros))
+    weights = (q.W_q * down + (-zeros * down).half().double()).half().double()
+    padding = -x.shape[1] % terms
+    products = x.double()[:, None] * weights[None]
+    products = torch.nn.functional.pad(products, (0, padding)).unflatten(-1, (-1, terms))
+    sums = torch.zeros(products.shape[:-1]).half()
+    for product in products.unbind(-1):
+        sums = (sums.double() + product).half()
+    in_groups = torch.nn.functional.pad(scales, (0, padding))[:, ::terms]
+    return (sums.float() / down * in_groups).sum(-1)
+
+
+def halves(K=1024):
+    return torch.randn(2, K, generator=seeded(0)).half()
+
+
+HALF2_X = {
+    "random": halves,
+    "large": lambda: torch.where(halves() > 0, 65504.0, -65504.0).half(),
+    "tiny": lambda: halves() * 2.0**-22,
+    "the same": lambda: torch.full((2, 1024), 0.1).half(),
+}
+every_width = pytest.mark.parametrize("nbits", range(1, 9))
+
+
+@every_width
+@pytest.mark.parametrize("zeros", ["fractions", "integers", "top"])
+@pytest.mark.parametrize("make_x", HALF2_X.values(), ids=HALF2_X)
+def test_half2_sums_stay_within_their_bound(make_x, zeros, nbits):
+    x, q = make_x(), quantized(nbits, zeros=zeros)
+    expected = matmul(x, q.dequantize(torch.float64))
+    error = (with_half2(x, q).double() - expected).abs()
+    assert (error <= half2_error_bound(x, q, torch.float32)).all()
+
+
+@every_width
+def test_half2_sums_come_near_their_bound(nbits):
+    x, q = HALF2_X["the same"](), quantized(nbits)
+    error = (with_half2(x, q).double() - matmul(x, q.dequantize(torch.float64))).abs()
+    assert half2_error_bound(x, q, torch.float32).max() < 40 * error.max()
+
+
+@every_width
+def test_more_products_in_a_half_exceed_the_bound(nbits):
+    x, random = HALF2_X["the same"](), quantized(nbits, group_size=1024)
+    top = torch.full_like(random.W_q, 2**nbits - 1)
+    q = replace(random, W_q=top, zeros=torch.zeros_like(random.zeros))
+    bound = half2_error_bound(x, q, torch.float32)
+    expected = matmul(x, q.dequantize(torch.float64))
+    assert ((with_half2(x, q).double() - expected).abs() <= bound).all()
+    assert ((with_half2(x, q, terms=1024).double() - expected).abs() > bound).all()
+
+
+@every_width
+def test_the_half2_bound_is_under_two_percent_of_the_terms(nbits):
+    x, q = halves(), quantized(nbits)
+    terms = matmul(x.abs(), q.dequantize(torch.float64).abs())
+    bound = half2_error_bound(x, q, torch.float16)
+    assert (bound.shape, bound.dtype) == ((2, 8), torch.float64)
+    assert (bound > error_bound(x, q.dequantize(torch.float64), torch.float16)).all()
+    assert (bound < 0.02 * terms).all()
+
+
+def test_one_scale_for_all_is_as_many_alike_to_the_half2_bound():
+    x, q = halves(), quantized(4)
+    one = torch.full((1, 1), 0.75)
+    alike = torch.full(q.scales.shape, 0.75)
+    bounds = [
+        half2_error_bound(x, replace(q, scales=scales, zeros=scales), torch.float16)
+        for scales in (one, alike)
+    ]
+    assert torch.allclose(*bounds, rtol=1e-12)
+
+
+@pytest.mark.parametrize("bound", [error_bound, half2_error_bound])
+def test_an_output_type_without_a_roundoff_is_named(bound):
+    q = quantized(4)
+    weights = q if bound is half2_error_bound else q.dequantize()
+    with pytest.raises(ValueError, match="out_dtype must be one of .* got torch.int32"):
+        bound(halves(), weights, torch.int32)

@@ -38,7 +38,7 @@ def test_lines_after_a_longer_replacement_keep_their_numbers():
     assert lines["gemv_a16wn_fp32.cu", number] == "" == original[number - 1]
     assert lines["dequant_dot", 1] == GOOD
     gemv = sources.read("gemv.cuh").split("\n")
-    barrier = next(i for i, line in enumerate(gemv) if "stage_to_shared(x" in line)
+    barrier = next(i for i, line in enumerate(gemv) if "stage_to_shared(&x" in line)
     assert lines["gemv.cuh", barrier + 1] == gemv[barrier]
 
 
@@ -72,6 +72,11 @@ def test_putting_a_hole_back_changes_nothing(kernel):
         ("#include <cuda.h>\n" + GOOD, "must not include files"),
         (GOOD.replace("zero;", "zero"), r"dequant_dot, line 1: expected ';'"),
         ("\n" + GOOD.replace("return zero", "\n return zeros"), r"line 2: 'zeros' was not"),
+        (
+            "__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {\n"
+            "  float sum; if (word) sum = zero; return sum;\n}",
+            r"give it a value where you declare it",
+        ),
         (
             GOOD.replace("float zero", "int zero, int more"),
             r"gemv.cuh, line \d+: too few arguments",

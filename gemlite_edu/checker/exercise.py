@@ -92,6 +92,7 @@ def run_watched(kernel, operands, device):
         report.raise_findings()
         return report.y
     x, W = operands[:2]
-    out = torch.full((len(x), len(W)), torch.nan, dtype=x.dtype, device=device)
+    poison = torch.nan if kernel.y_dtype.is_floating_point else -(2**31)
+    out = torch.full((len(x), len(W)), poison, dtype=kernel.y_dtype, device=device)
     on_device = [o.to(device) if isinstance(o, torch.Tensor) else o for o in operands]
     return kernel(*on_device, out=out).cpu()

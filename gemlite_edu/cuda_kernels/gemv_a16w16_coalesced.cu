@@ -29,6 +29,6 @@ gemv(const X_T* x, const X_T* W, X_T* y, int N, int K) {
     for (int lane = 1; lane < WARP_SIZE; ++lane) {
       sum += partial[threadIdx.x + lane];
     }
-    y[m * N + n] = from_float<X_T>(sum);
+    y[m * N + n] = static_cast<X_T>(sum);
   }
 }

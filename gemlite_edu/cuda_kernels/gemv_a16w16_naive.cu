@@ -19,5 +19,5 @@ gemv(const X_T* x, const X_T* W, X_T* y, int N, int K) {
   for (int k = 0; k < K; ++k) {
     sum += to_float(row[k]) * to_float(x[m * K + k]);
   }
-  y[m * N + n] = from_float<X_T>(sum);
+  y[m * N + n] = static_cast<X_T>(sum);
 }

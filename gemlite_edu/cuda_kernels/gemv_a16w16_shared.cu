@@ -5,8 +5,9 @@
 // Grid (ceil(N / warps_per_block), M). The block copies x once; its 32 warps, 32 rows of W,
 // read it from there. Dynamic shared memory: K * sizeof(X_T) bytes.
 // claim: W 2 sectors/request, x 2 sectors/request, x_shared conflict-free
+#include "numbers.cuh"
 #include "memory.cuh"
-#include "warp.cuh"
+#include "warp_reduce.cuh"
 
 __global__ void __launch_bounds__(MAX_THREADS_PER_BLOCK)
 gemv(const X_T* x, const X_T* W, X_T* y, int N, int K) {
@@ -26,6 +27,6 @@ gemv(const X_T* x, const X_T* W, X_T* y, int N, int K) {
   }
   sum = warp_reduce_sum(sum);
   if (n < N && lane_id == 0) {
-    y[m * N + n] = from_float<X_T>(sum);
+    y[m * N + n] = static_cast<X_T>(sum);
   }
 }

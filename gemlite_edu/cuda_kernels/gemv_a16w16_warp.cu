@@ -6,7 +6,7 @@
 // from register to register in five steps, without shared memory and without a barrier.
 // claim: W 2 sectors/request, x 2 sectors/request
 #include "numbers.cuh"
-#include "warp.cuh"
+#include "warp_reduce.cuh"
 
 __global__ void __launch_bounds__(MAX_THREADS_PER_BLOCK)
 gemv(const X_T* x, const X_T* W, X_T* y, int N, int K) {
@@ -22,6 +22,6 @@ gemv(const X_T* x, const X_T* W, X_T* y, int N, int K) {
   }
   sum = warp_reduce_sum(sum);
   if (lane_id == 0) {
-    y[m * N + n] = from_float<X_T>(sum);
+    y[m * N + n] = static_cast<X_T>(sum);
   }
 }

@@ -3,14 +3,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+using SUM_T = float;
+using Y_T = X_T;
+
 __device__ inline float to_float(half value) { return __half2float(value); }
 __device__ inline float to_float(__nv_bfloat16 value) { return __bfloat162float(value); }
-
-template <typename T>
-__device__ T from_float(float value);
-template <>
-__device__ inline half from_float<half>(float value) { return __float2half(value); }
-template <>
-__device__ inline __nv_bfloat16 from_float<__nv_bfloat16>(float value) {
-  return __float2bfloat16(value);
-}

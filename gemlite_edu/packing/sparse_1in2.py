@@ -55,8 +55,10 @@ def tiled_sparsity_50(W, tile_size=WARP_SIZE):
     """
     if not isinstance(W, torch.Tensor) or W.dim() != 2 or W.numel() == 0:
         raise ValueError(f"W must be a tensor (N, K) with N, K >= 1, got {_kind(W)}")
-    if W.is_floating_point() and not torch.isfinite(W).all():
-        raise ValueError("W has NaN or infinite entries: clean it before pruning")
+    if W.is_complex() or (W.is_floating_point() and not torch.isfinite(W).all()):
+        raise ValueError("W has NaN, infinite or complex entries: clean it before pruning")
+    if not isinstance(tile_size, int) or tile_size < 1:
+        raise ValueError(f"tile_size must be an int of 1 or more, got {tile_size!r}")
     magnitudes = (W if W.is_floating_point() else W.long()).abs()
     first, second = _pairs(magnitudes, 2 * tile_size, tile_size)
     keeps_first = first > second
@@ -87,9 +89,11 @@ def pack_warped_int32_8bit_50_sparse(W_q, tile_size=WARP_SIZE):
     """
     if tile_size != WARP_SIZE:
         raise ValueError(f"pairs to pack lie {WARP_SIZE} apart, got tile_size = {tile_size}")
-    if not isinstance(W_q, torch.Tensor) or W_q.dtype not in _INTEGERS or W_q.dim() != 2:
+    if not isinstance(W_q, torch.Tensor) or W_q.dtype not in _INTEGERS:
         raise TypeError(f"W_q must be an integer tensor (N, K) of codes, got {_kind(W_q)}")
-    if W_q.numel() and (int(W_q.min()) < 0 or int(W_q.max()) >= _FIRST_KEPT):
+    if W_q.dim() != 2 or W_q.numel() == 0:
+        raise ValueError(f"W_q must have shape (N, K) with N, K >= 1, got {tuple(W_q.shape)}")
+    if int(W_q.min()) < 0 or int(W_q.max()) >= _FIRST_KEPT:
         raise ValueError(f"codes are 0 to 127, got {int(W_q.min())} to {int(W_q.max())}")
     first, second = _pairs(W_q != 0)
     both = (first & second).nonzero()

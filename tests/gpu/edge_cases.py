@@ -1,22 +1,43 @@
-"""Launches at the edges of every kernel's contract, for compute-sanitizer to watch."""
+"""Launches at the edges of every kernel's contract, for compute-sanitizer to watch.
 
-import torch
-from kernel_cases import VARIANTS, Case, make_case
+One output, one weight, one more or less than the warps of a block; rows of x for one pass and for
+two; ragged rows, rows of more than one turn of staging; groups that no warp divides.
+"""
 
-from gemlite_edu import load
+from kernel_cases import PER_CHANNEL, PLAIN_KERNELS, Case, is_right, make_case, poison
 
-SHAPES = [(1, 1, 1), (33, 1000, 2), (31, 1152, 1)]
+from gemlite_edu.launches import KERNELS
+
+# Width, N, K, M and scope of the scales.
+PACKED_SHAPES = [
+    (8, 1, 1, 1, PER_CHANNEL),
+    (3, 33, 1000, 2, PER_CHANNEL),
+    (4, 31, 1152, 3, 32),
+    (1, 33, 96, 9, 24),
+    (5, 31, 6200, 9, 40),
+]
+PLAIN_SHAPES = [(1, 1, 1), (33, 1000, 2), (31, 1152, 9)]
+
+
+def cases():
+    for kernel, launch in KERNELS.items():
+        x_dtype = launch.x_dtypes[0]
+        if kernel in PLAIN_KERNELS:
+            for shape in PLAIN_SHAPES:
+                yield Case((kernel, None), x_dtype, *shape)
+            continue
+        for nbits, *shape_and_scope in PACKED_SHAPES:
+            variant = (kernel, nbits if launch.takes_nbits else None)
+            yield Case(variant, x_dtype, *shape_and_scope)
 
 
 def main():
     count = 0
-    for variant in VARIANTS:
-        for N, K, M in SHAPES:
-            case = Case(variant, torch.float16, N, K, M, per_row=True)
-            inputs = make_case(case)
-            y = load(case.kernel, case.nbits)(*inputs.operands("cuda"))
-            assert torch.equal(y.cpu(), inputs.expected.half()), case
-            count += 1
+    for case in cases():
+        inputs = make_case(case)
+        y = case.load()(*inputs.operands("cuda"), out=poison(case, "cuda"))
+        assert is_right(case, inputs, y.cpu()), case
+        count += 1
     print(f"{count} launches")
 
 

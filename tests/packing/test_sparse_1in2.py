@@ -132,7 +132,11 @@ def test_a_pair_of_which_not_just_one_is_kept_is_refused(places):
     [
         (lambda: tiled_sparsity_50(torch.zeros(3)), ValueError, "W must be a tensor"),
         (lambda: tiled_sparsity_50(None), ValueError, "W must be a tensor"),
-        (lambda: tiled_sparsity_50(torch.tensor([[torch.nan]])), ValueError, "NaN or infinite"),
+        (
+            lambda: tiled_sparsity_50(torch.tensor([[torch.nan]])),
+            ValueError,
+            "NaN, infinite or complex",
+        ),
         (lambda: pack_sparse_1in2(codes_of(1, 64), None), ValueError, "kept must be a tensor"),
         (
             lambda: pack_sparse_1in2(codes_of(1, 64), torch.ones(1, 32)),
@@ -163,6 +167,21 @@ def test_a_pair_of_which_not_just_one_is_kept_is_refused(places):
             lambda: pack_warped_int32_8bit_50_sparse(torch.zeros(1, 64, dtype=torch.bool)),
             TypeError,
             "W_q must be an integer tensor",
+        ),
+        (
+            lambda: pack_warped_int32_8bit_50_sparse(torch.zeros(0, 64, dtype=torch.uint8)),
+            ValueError,
+            r"W_q must have shape \(N, K\) with N, K >= 1, got \(0, 64\)",
+        ),
+        (
+            lambda: tiled_sparsity_50(torch.ones(1, 4), tile_size=0),
+            ValueError,
+            "tile_size must be an int of 1 or more, got 0",
+        ),
+        (
+            lambda: tiled_sparsity_50(torch.ones(1, 4, dtype=torch.complex64)),
+            ValueError,
+            "NaN, infinite or complex entries",
         ),
         (
             lambda: unpack_sparse_1in2(torch.zeros(1, 31, dtype=torch.int32), 64),

@@ -6,14 +6,16 @@ import pytest
 import torch
 
 from gemlite_edu import load, sources
-from gemlite_edu.kernels import KERNELS
-from gemlite_edu.packing import WarpInterleaved
+from gemlite_edu.launches import KERNELS
 
 CLAIM = re.compile(r"^// claim: (.+)$", re.MULTILINE)
 SECTORS = re.compile(r"(\w+) (\d+) sectors/request")
 CONFLICT_FREE = re.compile(r"(\w+) conflict-free")
-VARIANTS = [
-    (name, nbits) for name in KERNELS for nbits in ([None] if "w16" in name else range(1, 9))
+BUILDS = [
+    (name, nbits, x_dtype)
+    for name, launch in KERNELS.items()
+    for nbits in (range(1, 9) if launch.takes_nbits else [None])
+    for x_dtype in launch.x_dtypes
 ]
 
 
@@ -32,15 +34,22 @@ def is_true(claim, report):
     raise ValueError(f"nobody can check the claim {claim!r}")
 
 
-def inspect(name, nbits, x_dtype, N, tiles):
+def inspect(name, nbits, x_dtype, N, tiles, M=1, group_size=None):
     """A report with whole warps and whole tiles, of which the claims speak."""
-    kernel = load(name, nbits=nbits, x_dtype=x_dtype)
-    K = tiles * (WarpInterleaved(nbits).tile if nbits else 32)
-    x = torch.ones(1, K, dtype=x_dtype)
-    if nbits is None:
-        return kernel.inspect(x, torch.ones(N, K, dtype=x_dtype))
-    W = torch.zeros(WarpInterleaved(nbits).packed_shape(N, K), dtype=torch.int32)
-    return kernel.inspect(x, W, 1.0, 0.0)
+    kernel, launch = load(name, nbits, x_dtype, group_size=group_size), KERNELS[name]
+    if not launch.is_packed:
+        x = torch.ones(M, tiles * 32, dtype=x_dtype)
+        return kernel.inspect(x, torch.ones(N, tiles * 32, dtype=x_dtype))
+    layout = launch.layout(nbits)
+    x = torch.ones(M, tiles * layout.tile, dtype=x_dtype)
+    shape = layout.packed_shape(N, tiles * layout.tile)
+    any_words = torch.randint(-(2**31), 2**31, shape, generator=torch.Generator().manual_seed(0))
+    return kernel.inspect(x, any_words.int(), 1, 0)
+
+
+def assert_claims(name, report):
+    for claim in claims_of(sources.expand(name)):
+        assert is_true(claim, report), f"{claim}\n{report}"
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -48,13 +57,26 @@ def test_every_kernel_claims_something(name):
     assert claims_of(sources.expand(name))
 
 
-@pytest.mark.parametrize("x_dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("name, nbits", VARIANTS)
+@pytest.mark.parametrize("name, nbits, x_dtype", BUILDS)
 def test_the_claims_are_true(name, nbits, x_dtype):
     for N, tiles in ((64, 2), (256, 3)):
-        report = inspect(name, nbits, x_dtype, N, tiles)
-        for claim in claims_of(sources.expand(name)):
-            assert is_true(claim, report), f"{claim}\n{report}"
+        assert_claims(name, inspect(name, nbits, x_dtype, N, tiles))
+
+
+@pytest.mark.parametrize("group_size", [16, 32, 64])
+@pytest.mark.parametrize("name", [name for name, launch in KERNELS.items() if launch.is_packed])
+def test_the_claims_are_true_of_many_rows_and_groups(name, group_size):
+    nbits = 4 if KERNELS[name].takes_nbits else None
+    x_dtype = KERNELS[name].x_dtypes[0]
+    assert_claims(name, inspect(name, nbits, x_dtype, 64, 2, M=3, group_size=group_size))
+
+
+@pytest.mark.parametrize("name", [name for name, launch in KERNELS.items() if launch.is_packed])
+def test_the_claims_are_true_of_every_turn_of_staging(name):
+    nbits = 4 if KERNELS[name].takes_nbits else None
+    layout, x_dtype = KERNELS[name].layout(nbits), KERNELS[name].x_dtypes[0]
+    tiles = 2 + 6144 // layout.tile  # 8 rows of int8 that fill the shared memory, and 2 more tiles
+    assert_claims(name, inspect(name, nbits, x_dtype, 32, tiles, M=8))
 
 
 def test_a_false_claim_is_found():

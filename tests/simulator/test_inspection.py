@@ -2,17 +2,15 @@
 
 import pytest
 import torch
-from kernel_cases import CASES, make_case
+from kernel_cases import is_right, make_case, small_cases
 
 from gemlite_edu import load, pack_warped_int32, simulator
+from gemlite_edu.devices import SIMULATED_CAPABILITY
 from gemlite_edu.errors import KernelFault, KernelTextError
+from gemlite_edu.launches import KERNELS
 from gemlite_edu.simulator.run import run_once
 
-EIGHT_CASES = CASES[::12]
-
-
-def kernel_of(case, **options):
-    return load(case.kernel, nbits=case.nbits, x_dtype=case.x_dtype, **options)
+NINE_CASES = small_cases(of_each_build=1)[::8]
 
 
 def gemv(N=40, K=300, nbits=4, **options):
@@ -24,26 +22,25 @@ def gemv(N=40, K=300, nbits=4, **options):
     return kernel, (x, pack_warped_int32(W_q, nbits), 0.5, 3.0)
 
 
-@pytest.mark.parametrize("case", EIGHT_CASES, ids=str)
+@pytest.mark.parametrize("case", NINE_CASES, ids=str)
 def test_y_is_that_of_a_plain_run_and_nothing_is_wrong(case):
-    operands = make_case(case, exact=False).operands()
-    report = kernel_of(case).inspect(*operands)
+    inputs = make_case(case)
+    report = case.load().inspect(*inputs.operands())
     assert report.findings == ()
-    assert torch.equal(report.y, kernel_of(case)(*operands))
+    assert is_right(case, inputs, report.y)
+    assert torch.equal(report.y, case.load()(*inputs.operands()))
 
 
-@pytest.mark.parametrize("case", EIGHT_CASES, ids=str)
+# What a line says of an access, where not the tensor's own name.
+OTHER_NAMES = {"W": ("row[", "words["), "x_shared": ("x[",), "y": ("static_cast<Y_T>(",)}
+
+
+@pytest.mark.parametrize("case", NINE_CASES, ids=str)
 def test_every_access_has_the_line_that_makes_it(case):
-    report = kernel_of(case).inspect(*make_case(case).operands())
+    report = case.load().inspect(*make_case(case).operands())
     for line in report.lines:
-        if line.place.startswith("gemv.cuh") and line.name == "W":
-            assert "row[" in line.code
-        elif line.name == "W":
-            assert "row[k]" in line.code
-        elif line.name == "x_shared" and line.op == "load":
-            assert "x[j * WARP_SIZE]" in line.code or "x_shared[k]" in line.code
-        else:
-            assert f"{line.name}[" in line.code
+        names = (f"{line.name}[", *OTHER_NAMES.get(line.name, ()))
+        assert any(name in line.code for name in names), line
 
 
 def test_ten_runs_give_the_same_report_byte_for_byte():
@@ -82,10 +79,12 @@ def test_the_lines_requests_and_phases_say_what_they_are():
     assert (load_of_W.first.block, load_of_W.first.warp, load_of_W.first.cost) == (0, 0, 4)
     assert report.per_request("W") == 4 and report.total("global", "store") == (64, 64)
     assert report.least_bytes == 2 * 2 * 256 + 32 * 32 * 4 + 2 * 32 * 4 + 2 * 2 * 32
-    staging, rest = report.phases
-    assert staging.place == "memory.cuh:13" and rest.place == ""
-    assert sum(warp[0] for warp in staging.requests) == 256 // 32
-    assert all(warp == (3, 1, 8, 0) for warp in rest.requests)
+    *staging, products, reduction = report.phases
+    assert [phase.place.split(":")[0] for phase in staging] == ["memory.cuh"] * 2  # two rows of x
+    assert products.place.startswith("gemv.cuh:") and reduction.place == ""
+    assert sum(warp[3] for phase in staging for warp in phase.requests) == 2 * 256 // 32
+    assert all(warp == (1, 0, 2 * 8, 0) for warp in products.requests)
+    assert all(warp == (0, 2, 0, 0) for warp in reduction.requests)
     with pytest.raises(ValueError, match="there is no load of 'V' in this report; there is load W"):
         report.of("V")
 
@@ -94,19 +93,19 @@ def test_what_is_kept_does_not_grow_with_the_run():
     sizes = []
     for N in (64, 1024):
         kernel, operands = gemv(N=N, K=1024)
-        library = simulator.build_instrumented_kernel(
-            kernel.source, "gemv", {"X_T": "half", "W_NBITS": 4}
+        plan = KERNELS[kernel.name].plan(
+            1, N, 1024, torch.float16, SIMULATED_CAPABILITY, nbits=4, group_size=None
         )
+        library = simulator.build_instrumented_kernel(kernel.source, "gemv", plan.defines)
         arguments = [
             simulator.Tensor("x", operands[0][:1].contiguous()),
             simulator.Tensor("W", operands[1]),
             simulator.Tensor("scales", torch.ones(N)),
             simulator.Tensor("zeros", torch.ones(N)),
             simulator.Tensor("y", torch.zeros(1, N).half(), is_output=True),
-            simulator.Integer(N),
-            simulator.Integer(1024),
+            *map(simulator.Integer, plan.integers),
         ]
-        launch = simulator.Launch((N // 32, 1), 1024, 2048)
+        launch = simulator.Launch(plan.grid, 1024, plan.shared_bytes)
         raw, _ = run_once(library, arguments, launch, 10.0, 2, library.parent / "sites.txt")
         assert raw.endswith("done")
         sizes.append(len(raw))
