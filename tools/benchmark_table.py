@@ -13,15 +13,16 @@ from gemlite_edu.bench.problem import WeightFormat
 PAGE = Path(__file__).parent.parent / "README.md"
 BEGIN = "<!-- benchmark table: python tools/benchmark_table.py -->"
 END = "<!-- end of the benchmark table -->"
-WEIGHTS = ("W4 g128", "W4")
+WEIGHTS = ("W4 g128", "W4", "W7 sparse")
 BATCHES = (1, 16, 64, 256)
 EXPLANATION = """\
 Median microseconds of a call, and how much of the limit it reached; in bold the fastest, and what
 its spread (p20 to p80) does not tell from it. The limit is what the roofline allows: the least
 bytes of x, y, packed weights, 16-bit scales and zeros at the measured read bandwidth, or the
 operations at the measured rate of a large fp16 product, whichever takes longer. fp16 is the
-fastest kernel on unquantized weights. Errors are ||y - y64|| / ||y64|| against fp64. Other widths
-and batches, all kernels on fp16, and the spread of the times are in"""
+fastest kernel on unquantized weights; kernels with a8 in their name take int8 x; of W7 sparse one
+weight of each pair is kept, in the bytes of W4. Errors are ||y - y64|| / ||y64|| against fp64.
+Other widths and batches, all kernels on fp16, and the spread of the times are in"""
 
 
 def tables(folder=measurements.FOLDER):
@@ -110,7 +111,7 @@ def _table(rows, baseline, roofs):
 
 def _limit_us(M, N, K, weights, roofs):
     format = WeightFormat.parse(weights)
-    nbytes = roofline.least_bytes(M, N, K, format.nbits, format.group_size)
+    nbytes = roofline.least_bytes(M, N, K, format.bits_per_weight, format.group_size)
     tflops = roofline.attainable_tflops(roofline.intensity(M, N, K, nbytes), *roofs)
     return 2 * M * N * K / (tflops * 1e6)
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import torch
 
+from gemlite_edu.packing import tiled_sparsity_50
 from gemlite_edu.quantize import QuantizedWeight
 
 _ROWS_AT_ONCE = 1024
@@ -14,13 +15,21 @@ _ROWS_AT_ONCE = 1024
 @dataclass(frozen=True)
 class WeightFormat:
     """nbits 1 to 8 with one scale and zero per group of `group_size` neighbours along K (None: per
-    channel), or 16 for unquantized weights. "W4 g128", "W4", "W16"."""
+    channel), or 16 for unquantized weights. is_sparse: of each pair 32 apart along K one is 0.
+    "W4 g128", "W4", "W16", "W7 sparse"."""
 
     nbits: int
     group_size: int | None = None
+    is_sparse: bool = False
 
     def __str__(self):
-        return f"W{self.nbits}" + (f" g{self.group_size}" if self.group_size else "")
+        groups = f" g{self.group_size}" if self.group_size else ""
+        return f"W{self.nbits}{groups}" + (" sparse" if self.is_sparse else "")
+
+    @property
+    def bits_per_weight(self):
+        """Bits of packed codes for each weight; of sparse ones a code and a bit for each pair."""
+        return (self.nbits + 1) / 2 if self.is_sparse else self.nbits
 
     def divides(self, K):
         """Whether K is whole groups."""
@@ -29,10 +38,11 @@ class WeightFormat:
     @staticmethod
     def parse(text):
         """The format written "W4 g128" or "W4g128". Raises ValueError for anything else."""
-        match = re.fullmatch(r"W([1-8]|16)(?: ?g([1-9]\d*))?", text)
-        if match is None or (match[1] == "16" and match[2]):
-            raise ValueError(f"weights are written W4g128, W8 or W16, got {text!r}")
-        return WeightFormat(int(match[1]), int(match[2]) if match[2] else None)
+        match = re.fullmatch(r"W([1-8]|16)(?: ?g([1-9]\d*))?( ?sparse)?", text)
+        if match is None or (match[1] == "16" and match[2]) or (match[3] and match[1] != "7"):
+            raise ValueError(f"weights are written W4g128, W8, W7sparse or W16, got {text!r}")
+        group_size = int(match[2]) if match[2] else None
+        return WeightFormat(int(match[1]), group_size, bool(match[3]))
 
 
 @dataclass(frozen=True)
@@ -55,16 +65,20 @@ class Problem:
         return self.K if self.transposed else self.N
 
     def draw_x(self, dtype, generator):
-        """Random normal x of `dtype` on the generator's device."""
+        """Random normal x of `dtype`, or uniform int8, on the generator's device."""
         columns = self.N if self.transposed else self.K
         device = generator.device
+        if dtype == torch.int8:
+            shape = (self.M, columns)
+            return torch.randint(-128, 128, shape, device=device, generator=generator, dtype=dtype)
         return torch.randn(self.M, columns, device=device, generator=generator).to(dtype)
 
     def draw_weights(self, dtype, generator, is_symmetric=False):
         """Random weights: a `QuantizedWeight`, or a tensor (N, K) of `dtype` for 16 bits.
 
-        Codes are uniform, scales differ in every group and are values of `dtype`, zeros are the
-        middle code 2**(nbits-1), or at random one beside it unless `is_symmetric`.
+        Codes are uniform, scales differ in every group and are values of `dtype`, all 1 for int8;
+        zeros are the middle code 2**(nbits-1), or at random one beside it unless `is_symmetric`.
+        A pruned weight has its zero as code.
         """
         device, nbits = generator.device, self.weights.nbits
         if nbits == 16:
@@ -74,10 +88,16 @@ class Problem:
         integers = partial(torch.randint, device=device, generator=generator)
         W_q = integers(0, 2 * middle, (self.N, self.K), dtype=torch.uint8)
         shape = (self.N, self.K // group_size)
-        scales = torch.rand(shape, device=device, generator=generator) + 0.5
-        scales = (scales / (middle * self.K**0.5)).to(dtype).float()
+        if dtype == torch.int8:
+            scales = torch.ones(shape, device=device)
+        else:
+            scales = torch.rand(shape, device=device, generator=generator) + 0.5
+            scales = (scales / (middle * self.K**0.5)).to(dtype).float()
         beside = 0 if is_symmetric else 1
         zeros = (middle + integers(-beside, beside + 1, shape)).clamp(max=2 * middle - 1).float()
+        if self.weights.is_sparse:
+            kept = tiled_sparsity_50(torch.rand(W_q.shape, device=device, generator=generator))
+            W_q = torch.where(kept > 0, W_q, zeros.repeat_interleave(group_size, 1).to(W_q.dtype))
         return QuantizedWeight(W_q, scales, zeros, nbits, group_size)
 
     def rolled(self, weights, i):

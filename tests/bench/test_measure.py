@@ -224,6 +224,22 @@ def test_every_code_and_zeros_beside_the_middle_occur(nbits):
     assert problem.draw_x(torch.float16, generator).unique().numel() > 500
 
 
+def test_of_each_pair_of_sparse_weights_one_is_zero():
+    problem = Problem(WeightFormat.parse("W7g32sparse"), M=1, N=64, K=1024)
+    W = problem.draw_weights(torch.float16, torch.Generator().manual_seed(6)).dequantize()
+    first, second = W.reshape(64, -1, 2, 32).unbind(2)
+    assert ((first == 0) | (second == 0)).all()
+    assert 0.4 < (first != 0).float().mean() < 0.6
+
+
+def test_operands_of_an_integer_kernel_are_integers():
+    problem = Problem(WeightFormat(8), M=2, N=64, K=1024)
+    generator = torch.Generator().manual_seed(7)
+    q, x = problem.draw_weights(torch.int8, generator), problem.draw_x(torch.int8, generator)
+    assert q.scales.unique().tolist() == [1.0] and torch.equal(q.zeros, q.zeros.round())
+    assert x.dtype == torch.int8 and {-128, 127} <= set(x.unique().tolist())
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("nbits", [8, 4, 2, 1])
 def test_a_kernel_that_forgets_the_zeros_is_refused(dtype, nbits):
@@ -245,13 +261,13 @@ def test_fresh_operands_in_every_run():
     assert not torch.equal(first, second)
 
 
-@pytest.mark.parametrize("text", ["W4g128", "W4 g128", "W16", "W1"])
+@pytest.mark.parametrize("text", ["W4g128", "W4 g128", "W16", "W1", "W7sparse", "W7 g64 sparse"])
 def test_weights_are_written_as_they_are_shown(text):
     format = WeightFormat.parse(text)
     assert WeightFormat.parse(str(format)) == format
 
 
-@pytest.mark.parametrize("text", ["4", "W9", "W0", "W16g128", "W4g0", "w4", "W4 g128 "])
+@pytest.mark.parametrize("text", ["4", "W9", "W0", "W16g128", "W4g0", "w4", "W4 g128 ", "W4sparse"])
 def test_other_weights_get_one_sentence(text):
-    with pytest.raises(ValueError, match="weights are written W4g128, W8 or W16, got"):
+    with pytest.raises(ValueError, match="weights are written W4g128, W8, W7sparse or W16, got"):
         WeightFormat.parse(text)

@@ -61,7 +61,7 @@ def test_one_copy_of_the_weights_stays_in_the_cache_and_many_do_not(card):
     x = torch.randn(4096, 1, device="cuda").half()
     one = time_replays(CudaGraphClock([lambda: matrices[0] @ x] * 32))
     many = time_replays(CudaGraphClock([lambda W=W: W @ x for W in matrices]))
-    assert one.p50 < 0.8 * many.p50
+    assert one.p50 < 0.9 * many.p50
 
 
 @pytest.mark.parametrize("fraud", FRAUDS, ids=lambda fraud: fraud.__name__)

@@ -8,30 +8,63 @@ import torch
 from gemlite_edu import sources
 from gemlite_edu.bench.candidate import Candidate, Prepared
 from gemlite_edu.kernels import KERNELS, load
-from gemlite_edu.packing import pack_warped_int32
+from gemlite_edu.packing import (
+    BitPlanes3,
+    Sparse1in2,
+    pack_3bit_planes,
+    pack_sparse_1in2,
+    pack_warped_int32,
+    tiled_sparsity_50,
+)
 
 _load = cache(load)
 
 
 def _why_not(name, problem):
+    """What the kernel takes, if that is not this problem."""
+    kernel, weights = KERNELS[name], problem.weights
     if problem.transposed:
         return "not transposed"
-    if KERNELS[name].is_packed:
-        return "packed weights" if problem.weights.nbits == 16 else _why_no_groups(problem)
-    return "" if problem.weights.nbits == 16 else "unquantized weights"
+    if not kernel.is_packed:
+        return "" if weights.nbits == 16 else "unquantized weights"
+    if weights.nbits == 16:
+        return "packed weights"
+    if kernel.make_layout is Sparse1in2:
+        return "" if (weights.nbits, weights.is_sparse) == (7, True) else "1:2 sparse 7-bit weights"
+    if kernel.make_layout is BitPlanes3:
+        return "" if (weights.nbits, weights.is_sparse) == (3, False) else "3-bit weights"
+    return _why_no_groups(name, weights) if not weights.is_sparse else "dense weights"
 
 
-def _why_no_groups(problem):
-    return "one scale per channel" if problem.weights.group_size else ""
+def _why_no_groups(name, weights):
+    has_float_scales = torch.int8 not in KERNELS[name].x_dtypes
+    return "" if has_float_scales or not weights.group_size else "integer scales, none in groups"
 
 
 def _prepare(name, weights, problem):
     if isinstance(weights, torch.Tensor):
         kernel = _load(name)
         return Prepared(lambda x: kernel(x, weights), (weights,))
-    kernel = _load(name, weights.nbits)
-    operands = (pack_warped_int32(weights.W_q, weights.nbits), weights.scales, weights.zeros)
+    launch = KERNELS[name]
+    kernel = _load(
+        name,
+        nbits=weights.nbits if launch.takes_nbits else None,
+        group_size=problem.weights.group_size,
+    )
+    numbers = torch.int32 if torch.int8 in launch.x_dtypes else torch.float32
+    scales, zeros = weights.scales.to(numbers), weights.zeros.to(numbers)
+    operands = (_packed(launch, weights), scales, zeros)
     return Prepared(lambda x: kernel(x, *operands), operands)
+
+
+def _packed(launch, weights):
+    if launch.make_layout is BitPlanes3:
+        return pack_3bit_planes(weights.W_q)
+    if launch.make_layout is Sparse1in2:
+        zeros = weights.zeros.repeat_interleave(weights.group_size, 1)
+        kept = tiled_sparsity_50((weights.W_q != zeros).half())
+        return pack_sparse_1in2(weights.W_q, kept)
+    return pack_warped_int32(weights.W_q, weights.nbits)
 
 
 def _candidate(name):
@@ -39,7 +72,7 @@ def _candidate(name):
     return Candidate(
         name,
         "gemlite_edu",
-        torch.float16,
+        KERNELS[name].x_dtypes[0],
         partial(_why_not, name),
         partial(_prepare, name),
         build=hashlib.sha256(text).hexdigest()[:8],
