@@ -1,4 +1,4 @@
-"""The two errors that a kernel's text can cause; a notebook shows their sentence alone."""
+"""The errors that a kernel's text can cause; a notebook shows their sentence alone."""
 
 
 class OneSentence:
@@ -15,3 +15,14 @@ class KernelTextError(OneSentence, ValueError):
 
 class KernelFault(OneSentence, RuntimeError):
     """A running kernel left its tensors, got stuck, or never ended."""
+
+
+class UntrustedText(OneSentence, ValueError):
+    """A saved module has CUDA text, which would be compiled and run, and nobody allowed that.
+
+    texts: {hole: text}, to be read before they are trusted.
+    """
+
+    def __init__(self, message, texts):
+        super().__init__(message)
+        self.texts = texts

@@ -29,6 +29,16 @@ def test_the_code_in_the_readme_runs():
     assert ((y - reference.matmul(x, W)).abs() <= reference.error_bound(x, W, y.dtype)).all()
 
 
+def test_the_page_on_your_own_quantizer_prints_what_it_says(capsys):
+    page = (ROOT / "docs" / "your_own_quantizer.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page, re.DOTALL)
+    assert sum(bool(printed) for _, printed in blocks) >= 7
+    namespace = {}
+    for code, printed in blocks:
+        exec(code, namespace)
+        assert capsys.readouterr().out == printed
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
 def test_every_link_leads_somewhere(path):
     for link in re.findall(r"\]\(([^)#]+)\)", path.read_text()):

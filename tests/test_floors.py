@@ -9,12 +9,14 @@ import gemlite_edu
 
 PACKAGE = Path(gemlite_edu.__file__).parent
 FLOORS = [
-    {"errors", "devices", "formats", "nsight", "quantize", "reference", "real_layer", "toy_card"}
-    | {"measurements", "roofline"},
+    {"errors", "devices", "dtypes", "formats", "nsight", "quantize", "reference", "real_layer"}
+    | {"instructions", "measurements", "roofline", "toy_card"},
     {"packing"},
-    {"sources", "build_cache", "operands"},
+    {"sources", "build_cache", "operands", "launches"},
     {"cuda", "simulator", "timing"},
     {"kernels", "progress", "info"},
+    {"ops"},
+    {"matmul", "gemv_linear"},
     {"bench", "checker", "draw"},
     {"lesson"},
 ]
