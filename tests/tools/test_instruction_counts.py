@@ -1,0 +1,36 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from gemlite_edu import instructions
+from gemlite_edu.launches import KERNELS
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "tools"))
+
+import instruction_counts
+
+
+def test_the_inner_loop_is_the_shortest_that_reads_a_word_of_x():
+    once = [(0x10, "MOV", " R1, R2")]
+    turn = [(0x20 + 16 * i, "LDS", " R0, [R1]") for i in range(32)]
+    inner = [*turn, (0x220, "IADD3", " R1, R1, 0x20"), (0x230, "BRA", " 0x20")]
+    outer = [(0x240, "BAR", ".SYNC"), (0x250, "BRA", " 0x10"), (0x260, "BRA", " 0x260")]
+    found = instruction_counts.inner_loop(once + inner + outer)
+    assert found == ["LDS"] * 32 + ["IADD3", "BRA"]
+
+
+def test_every_kernel_with_codes_of_any_width_is_recorded():
+    assert set(instructions.recorded()["kernels"]) == {
+        name for name, launch in KERNELS.items() if launch.takes_nbits
+    }
+
+
+def test_the_record_is_what_nvcc_makes():
+    try:
+        version = instruction_counts.nvcc_version()
+    except RuntimeError:
+        pytest.skip("no nvcc")
+    if version != instructions.recorded()["nvcc"]:
+        pytest.skip(f"recorded with another nvcc than {version}")
+    assert instruction_counts.record() == instructions.recorded(), "run tools/instruction_counts.py"
