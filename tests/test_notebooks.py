@@ -36,10 +36,10 @@ def prose(path):
     return "\n\n".join(c.source for c in read(path).cells if c.cell_type == "markdown")
 
 
-def test_there_are_seven_lessons_and_four_exercise_notebooks():
-    assert [p.stem[:2] for p in LESSONS] == ["00", "01", "02", "03", "04", "05", "16"]
-    names = ["02_bitpacking", "03_gemv", "05_fused_dequant", "16_benchmarks"]
-    assert [p.stem for p in SOLUTIONS] == names
+def test_there_are_ten_lessons_and_seven_exercise_notebooks():
+    numbers = ["00", "01", "02", "03", "04", "05", "06", "07", "08", "16"]
+    assert [p.stem[:2] for p in LESSONS] == numbers
+    assert [p.stem[:2] for p in SOLUTIONS] == ["02", "03", "05", "06", "07", "08", "16"]
     assert [p.stem for p in EXERCISES] == [p.stem for p in SOLUTIONS]
 
 

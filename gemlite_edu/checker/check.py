@@ -11,15 +11,21 @@ from gemlite_edu.checker.attainable_tflops import ATTAINABLE_TFLOPS
 from gemlite_edu.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_edu.checker.compare import compare, is_close
 from gemlite_edu.checker.dequant_dot import DEQUANT_DOT_EXERCISES
+from gemlite_edu.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
 from gemlite_edu.checker.exercise import CheckFailed, clone, tensors_of
 from gemlite_edu.checker.floor_us import FLOOR_US
+from gemlite_edu.checker.integer_dot import INTEGER_DOT_EXERCISES
 from gemlite_edu.checker.pack import PACK
+from gemlite_edu.checker.pack_sparse import PACK_SPARSE
+from gemlite_edu.checker.scaled_dot import SCALED_DOT_EXERCISES
 from gemlite_edu.checker.unpack import UNPACK
 from gemlite_edu.checker.warp_reduce import WARP_REDUCE_SUM
 from gemlite_edu.errors import KernelFault, KernelTextError
 
 _BY_NOTEBOOK = (
-    *(PACK, UNPACK, WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES),
+    *(PACK, UNPACK, WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES, *INTEGER_DOT_EXERCISES),
+    *SCALED_DOT_EXERCISES,
+    *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
     *(FLOOR_US, ATTAINABLE_TFLOPS, *BENCHMARK_EXERCISES),
 )
 EXERCISES = {exercise.name: exercise for exercise in _BY_NOTEBOOK}

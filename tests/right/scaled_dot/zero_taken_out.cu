@@ -1,0 +1,12 @@
+__device__ float scaled_dot(Word word, const X_T* x, int k, const float* scales, const float* zeros,
+                            int groups) {
+  float sum = 0.0f;
+  for (int j = 0; j < PACK_FACTOR; j += CODES_PER_GROUP) {
+    const int group = min((k + j * WARP_SIZE) / GROUP_SIZE, groups - 1);
+    float sum_x = 0.0f;
+    for (int i = 0; i < CODES_PER_GROUP; ++i) sum_x += to_float(x[(j + i) * WARP_SIZE]);
+    const float dot = dequant_dot(from_code(word, j), &x[j * WARP_SIZE], 0.0f);
+    sum += scales[group] * (dot - zeros[group] * sum_x);
+  }
+  return sum;
+}

@@ -1,0 +1,10 @@
+// diagnosis: code - zero is halved to fit in a byte, which drops its lowest bit
+__device__ int dequant_dot(uint32_t word, const X_T* x, int zero) {
+  int sum = 0;
+  for (int j = 0; j < PACK_FACTOR; ++j) {
+    const int code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
+    const signed char weight = (code - zero) >> 1;
+    sum += 2 * weight * x[j * WARP_SIZE];
+  }
+  return sum;
+}

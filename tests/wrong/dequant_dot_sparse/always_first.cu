@@ -1,0 +1,11 @@
+// diagnosis: the first of each pair is taken as kept, whatever bit 7 says
+__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
+  float sum = 0.0f;
+  for (int p = 0; p < 4; ++p) {
+    const uint32_t pair = word >> (24 - 8 * p);
+    const float code = pair & CODE_MASK;
+    const int kept = 2 * p;
+    sum += (code - zero) * to_float(x[kept * WARP_SIZE]);
+  }
+  return sum;
+}

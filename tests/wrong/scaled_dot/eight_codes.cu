@@ -1,0 +1,11 @@
+// diagnosis: only eight codes of each word are used, whatever PACK_FACTOR is
+__device__ float scaled_dot(Word word, const X_T* x, int k, const float* scales, const float* zeros,
+                            int groups) {
+  float sum = 0.0f;
+  for (int j = 0; j < (PACK_FACTOR < 8 ? PACK_FACTOR : 8); ++j) {
+    const int group = min((k + j * WARP_SIZE) / GROUP_SIZE, groups - 1);
+    const uint32_t code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
+    sum += scales[group] * (code - zeros[group]) * to_float(x[j * WARP_SIZE]);
+  }
+  return sum;
+}

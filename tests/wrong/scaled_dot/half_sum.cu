@@ -1,0 +1,11 @@
+// diagnosis: scaled_dot is wrong on real layer
+__device__ float scaled_dot(Word word, const X_T* x, int k, const float* scales, const float* zeros,
+                            int groups) {
+  half sum = __float2half(0.0f);
+  for (int j = 0; j < PACK_FACTOR; ++j) {
+    const int group = min((k + j * WARP_SIZE) / GROUP_SIZE, groups - 1);
+    const uint32_t code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
+    sum = __float2half(to_float(sum) + scales[group] * (code - zeros[group]) * to_float(x[j * WARP_SIZE]));
+  }
+  return to_float(sum);
+}
