@@ -73,3 +73,11 @@ def test_it_runs_on_the_current_stream(linear, x):
         y = linear(late_x)
     stream.synchronize()
     assert_near(y, expected)
+
+
+@pytest.mark.parametrize("number", range(torch.cuda.device_count()))
+def test_it_runs_where_its_tensors_are(linear, x, number):
+    expected, device = linear(x), torch.device("cuda", number)
+    y = linear.to(device)(x.to(device))
+    assert y.device == device and torch.cuda.current_device() == 0
+    assert_near(y, expected)
