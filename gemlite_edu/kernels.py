@@ -11,9 +11,8 @@ from gemlite_edu.launches import KERNELS, codes_per_group
 from gemlite_edu.operands import (
     check_int32_range,
     check_matrix,
-    check_no_grad,
+    check_out,
     per_group,
-    shares_memory,
 )
 from gemlite_edu.quantize import check_nbits
 
@@ -141,7 +140,7 @@ class Kernel:
         if out is None:
             out = torch.empty(M, N, dtype=self.y_dtype, device=x.device)
         else:
-            self._check_out(out, (M, N), x.device, tensors)
+            check_out(out, (M, N), self.y_dtype, x.device, tensors)
         if M == 0:
             return out
         if x.is_cuda:
@@ -313,21 +312,6 @@ class Kernel:
             most = MAX_GRID_Y * -(-M // passes)
             raise ValueError(f"x has M = {M} rows, a launch takes {most}: split x by rows")
         return N, K
-
-    def _check_out(self, out, shape, device, tensors):
-        if not isinstance(out, torch.Tensor):
-            raise TypeError(f"out must be a torch.Tensor, got {type(out).__name__}")
-        if out.dtype != self.y_dtype or tuple(out.shape) != shape or out.device != device:
-            raise ValueError(
-                f"out must be {shape} {self.y_dtype} on {device}, "
-                f"got {tuple(out.shape)} {out.dtype} on {out.device}"
-            )
-        check_no_grad("out", out)
-        if not out.is_contiguous():
-            raise ValueError(f"out must be contiguous, its strides are {out.stride()}")
-        for name, tensor in tensors.items():
-            if shares_memory(out, tensor):
-                raise ValueError(f"out shares its memory with {name}: pass a fresh tensor")
 
 
 def _poisoned(M, N, dtype):

@@ -102,7 +102,24 @@ def _range(value, otherwise):
     return int(value.min()), int(value.max())
 
 
-def shares_memory(a, b):
+def check_out(out, shape, dtype, device, tensors):
+    """Raise unless `out` can be written in place: as described, dense, and apart from `tensors`."""
+    if not isinstance(out, torch.Tensor):
+        raise TypeError(f"out must be a torch.Tensor, got {type(out).__name__}")
+    if out.dtype != dtype or tuple(out.shape) != shape or out.device != device:
+        raise ValueError(
+            f"out must be {shape} {dtype} on {device}, "
+            f"got {tuple(out.shape)} {out.dtype} on {out.device}"
+        )
+    check_no_grad("out", out)
+    if not out.is_contiguous():
+        raise ValueError(f"out must be contiguous, its strides are {out.stride()}")
+    for name, tensor in tensors.items():
+        if _shares_memory(out, tensor):
+            raise ValueError(f"out shares its memory with {name}: pass a fresh tensor")
+
+
+def _shares_memory(a, b):
     """Whether two contiguous tensors have a byte in common."""
     return a.data_ptr() < b.data_ptr() + b.nbytes and b.data_ptr() < a.data_ptr() + a.nbytes
 
