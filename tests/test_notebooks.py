@@ -18,6 +18,7 @@ LESSONS = sorted(ROOT.glob("notebooks/*.ipynb"))
 SOLUTIONS = sorted(ROOT.glob("solutions/*.ipynb"))
 EXERCISES = sorted(ROOT.glob("exercises/*.ipynb"))
 QUESTIONS = sorted(ROOT.glob("gemlite_edu/lesson/questions/*.toml"))
+README = (ROOT / "README.md").read_text()
 
 
 def by_name(paths):
@@ -115,3 +116,14 @@ def test_the_right_answer_is_not_always_in_the_same_place():
         for question in tomllib.loads(path.read_text())["question"]
     }
     assert len(places) >= 3
+
+
+@by_name(LESSONS)
+def test_both_overviews_list_it_with_its_minutes(path):
+    lesson, exercises = re.search(r"(\d+) minutes(?:, and (\d+))?", prose(path)).groups()
+    beside = f" + {exercises}" if exercises else ""
+    assert re.search(
+        rf"\({path.parent.name}/{path.name}\).* {lesson}{re.escape(beside)} \|", README
+    )
+    work = f"[{exercises} minutes](../work/{path.name})" if exercises else ""
+    assert f"({path.name}) | {lesson} | {work}".rstrip() in prose(LESSONS[0])
