@@ -6,13 +6,16 @@ import torch
 
 
 class DType(Enum):
-    """A number type; `value` is torch's.
+    """A number type; `value` is torch's. Saved layers number them in this order.
 
-    >>> DType.FP16.value
-    torch.float16
+    >>> DType.FP16.value, DType.FP8.value
+    (torch.float16, torch.float8_e4m3fn)
     """
 
     FP16 = torch.float16
     BF16 = torch.bfloat16
     INT8 = torch.int8
     INT32 = torch.int32
+    FP32 = torch.float32
+    FP8 = torch.float8_e4m3fn
+    FP8e5 = torch.float8_e5m2

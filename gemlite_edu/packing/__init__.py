@@ -2,6 +2,14 @@
 
 from gemlite_edu.packing.address_map import Address, pack_by_map, unpack_by_map
 from gemlite_edu.packing.bit_planes import BitPlanes3, pack_3bit_planes, unpack_3bit_planes
+from gemlite_edu.packing.rows_cols import (
+    OverCols,
+    OverRows,
+    pack_over_cols,
+    pack_over_rows,
+    unpack_over_cols,
+    unpack_over_rows,
+)
 from gemlite_edu.packing.sparse_1in2 import (
     Sparse1in2,
     pack_sparse_1in2,
@@ -18,16 +26,22 @@ from gemlite_edu.packing.warp_interleaved import (
 __all__ = [
     "Address",
     "BitPlanes3",
+    "OverCols",
+    "OverRows",
     "Sparse1in2",
     "WarpInterleaved",
     "pack_3bit_planes",
     "pack_by_map",
+    "pack_over_cols",
+    "pack_over_rows",
     "pack_sparse_1in2",
     "pack_warped_int32",
     "pack_warped_int32_8bit_50_sparse",
     "tiled_sparsity_50",
     "unpack_3bit_planes",
     "unpack_by_map",
+    "unpack_over_cols",
+    "unpack_over_rows",
     "unpack_sparse_1in2",
     "unpack_warped_int32",
 ]

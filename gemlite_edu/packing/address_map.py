@@ -2,7 +2,8 @@
 
 From the map alone follow a slow, obviously right pack and unpack. A fast packer is right when it
 agrees with them. A layout has `nbits`, `packed_shape(N, K)` and `locate(n, k)`; one that splits
-codes has `planes` too, the bits of each piece from the lowest up, and locates every piece.
+codes has `planes` too, the bits of each piece from the lowest up, and locates every piece; one
+whose words are not int32 has `word_dtype`.
 """
 
 import itertools
@@ -22,7 +23,7 @@ class Address(NamedTuple):
 
 
 def pack_by_map(W_q, layout):
-    """Pack codes (N, K) uint8 into words of `layout.packed_shape(N, K)` int32, one code at a time.
+    """Pack codes (N, K) uint8 into words of shape `layout.packed_shape(N, K)`, one code at a time.
 
     Bits that no code maps to stay 0.
     """
@@ -35,7 +36,7 @@ def pack_by_map(W_q, layout):
             for piece, first_bit, bits in _pieces(layout, n, k):
                 value = int(W_q[n, k]) >> first_bit & 2**bits - 1
                 words[piece.row][piece.col] |= value << piece.shift
-    return torch.tensor([[_as_int32(word) for word in row] for row in words], dtype=torch.int32)
+    return torch.tensor(words, dtype=torch.int64).to(_word_dtype(layout))  # keeps the low bits
 
 
 def unpack_by_map(W_packed, layout, N, K):
@@ -60,14 +61,14 @@ def _pieces(layout, n, k):
 
 
 def check_words(W_packed, layout, K, N=None):
-    """Raise unless `W_packed` is int32 of `layout`'s shape for (N, K) codes; None is any N."""
-    if not isinstance(K, int) or isinstance(K, bool):
-        raise TypeError(f"K must be an int, got {type(K).__name__}")
-    if K < 1:
-        raise ValueError(f"K must be at least 1, got {K}")
-    if not isinstance(W_packed, torch.Tensor) or W_packed.dtype != torch.int32:
+    """Raise unless `W_packed` has `layout`'s dtype and shape for (N, K) codes; None is any N."""
+    _check_size("K", K)
+    if N is not None:
+        _check_size("N", N)
+    dtype = _word_dtype(layout)
+    if not isinstance(W_packed, torch.Tensor) or W_packed.dtype != dtype:
         came = W_packed.dtype if isinstance(W_packed, torch.Tensor) else type(W_packed).__name__
-        raise TypeError(f"W_packed must be a torch.int32 tensor, got {came}")
+        raise TypeError(f"W_packed must be a {dtype} tensor, got {came}")
     N = W_packed.shape[:1].numel() if N is None else N
     expected = layout.packed_shape(N, K)
     if tuple(W_packed.shape) != expected:
@@ -77,5 +78,12 @@ def check_words(W_packed, layout, K, N=None):
         )
 
 
-def _as_int32(word):
-    return word - 2**32 if word >= 2**31 else word
+def _check_size(name, size):
+    if not isinstance(size, int) or isinstance(size, bool):
+        raise TypeError(f"{name} must be an int, got {type(size).__name__}")
+    if size < 1:
+        raise ValueError(f"{name} must be at least 1, got {size}")
+
+
+def _word_dtype(layout):
+    return getattr(layout, "word_dtype", torch.int32)
