@@ -5,7 +5,14 @@ import pytest
 import torch
 
 from gemlite_edu.quantize import QuantizedWeight
-from gemlite_edu.reference import error_bound, half2_error_bound, matmul
+from gemlite_edu.reference import (
+    ScaledProduct,
+    error_bound,
+    factored_error_bound,
+    half2_error_bound,
+    matmul,
+    tensor_core_error_bound,
+)
 
 OUT_DTYPES = [torch.float16, torch.bfloat16, torch.float32]
 any_out_dtype = pytest.mark.parametrize("out_dtype", OUT_DTYPES)
@@ -292,3 +299,225 @@ def test_an_output_type_without_a_roundoff_is_named(bound):
     weights = q if bound is half2_error_bound else q.dequantize()
     with pytest.raises(ValueError, match="out_dtype must be one of .* got torch.int32"):
         bound(halves(), weights, torch.int32)
+
+
+BITS, IN_ONE_DOT = 24, 8
+
+
+def cut_off(values, step):
+    """Values towards zero to a multiple of a power of two."""
+    return torch.trunc(values / step) * step
+
+
+def largest_step(values):
+    """The step, in a sum of 24 bits, beside the largest of the values; (..., 1)."""
+    exponent = torch.frexp(values.abs().amax(-1, keepdim=True))[1]
+    return 2.0 ** (exponent.double() - BITS)
+
+
+def on_tensor_cores(x, W, sums=None, in_one_dot=IN_ONE_DOT):
+    """x W^T as the least exact tensor cores add it up: aligned to the largest and cut off, twice.
+
+    sums: (M, N), of what came before.
+    """
+    sums = torch.zeros(len(x), len(W)).double() if sums is None else sums
+    products = (x.double()[:, None] * W.double()[None]).unflatten(-1, (-1, in_one_dot))
+    for some in products.unbind(-2):
+        addends = torch.cat([sums[..., None], some], dim=-1)
+        total = cut_off(addends, largest_step(addends)).sum(-1)
+        sums = cut_off(total, largest_step(total[..., None])[..., 0])
+    return sums
+
+
+def in_fp16(x, W):
+    """x W^T with a sum in fp16 that is cut off after every 8 products."""
+    sums = torch.zeros(len(x), len(W)).double()
+    for of_x, of_W in zip(x.double().split(8, 1), W.double().split(8, 1), strict=True):
+        exact = sums + of_x @ of_W.T
+        step = 2.0 ** (torch.frexp(exact)[1].double() - 11).clamp(min=-24)
+        sums = cut_off(exact, step)
+    return sums
+
+
+def as_a_kernel_does(q, x, dtype, fused=None, fp16_run=None, channel=1.0, wrong_group=None):
+    """Sums over K (M, N) float32 of a GEMM: weights in `dtype`, groups on tensor cores."""
+    total = torch.zeros(len(x), len(q.W_q))
+    for group in range(q.scales.shape[1]):
+        columns = slice(group * q.group_size, (group + 1) * q.group_size)
+        z, s = q.zeros[:, group, None], q.scales[:, group, None]
+        codes, of_x = q.W_q[:, columns].to(dtype), x[:, columns]
+        if fused is not None:
+            W = codes * s.to(dtype) + (-z * s).to(fused).to(dtype)
+            total += on_tensor_cores(of_x, W).float()
+            continue
+        W = codes - z.to(dtype)
+        if fp16_run is None:
+            sums = on_tensor_cores(of_x, W).float()
+        else:
+            runs = zip(of_x.split(fp16_run, 1), W.split(fp16_run, 1), strict=True)
+            sums = sum(in_fp16(*run).float() for run in runs)
+        total += sums * (s.T * 1.25 if group == wrong_group else s.T)
+    return total * channel
+
+
+def product_of(q, x, **factors):
+    return ScaledProduct(x, q.W_q, q.scales, q.zeros, **factors)
+
+
+def saturated(y, dtype):
+    largest = torch.finfo(dtype).max
+    return y.clamp(-largest, largest)
+
+
+COMPUTE_DTYPES = [torch.float16, torch.bfloat16]
+any_compute_dtype = pytest.mark.parametrize("dtype", COMPUTE_DTYPES)
+every_zero = pytest.mark.parametrize("zeros", ["fractions", "integers", "top"])
+TENSOR_CORE_X = {
+    "random": lambda: torch.randn(2, 1024, generator=seeded(0)),
+    "the same": lambda: torch.full((2, 1024), 0.1),
+    "cancelling": lambda: torch.randn(2, 512, generator=seeded(0)).repeat(1, 2) * signs(512),
+    "over octaves": lambda: (
+        torch.randn(2, 1024, generator=seeded(0))
+        * 2.0 ** torch.randint(-6, 6, (2, 1024), generator=seeded(1))
+    ),
+}
+
+
+def signs(half):
+    return torch.cat([torch.ones(half), -torch.ones(half)])
+
+
+@any_compute_dtype
+@every_zero
+@pytest.mark.parametrize("nbits", [8, 4, 1])
+@pytest.mark.parametrize("make_x", TENSOR_CORE_X.values(), ids=TENSOR_CORE_X)
+def test_sums_of_tensor_cores_stay_within_their_bound(make_x, nbits, zeros, dtype):
+    x, q = make_x().to(dtype), quantized(nbits, zeros=zeros)
+    product = product_of(q, x)
+    error = (as_a_kernel_does(q, x, dtype).double() - product.exact()).abs()
+    bound = tensor_core_error_bound(product, torch.float32, compute_dtype=dtype)
+    assert (error <= bound).all()
+
+
+@any_compute_dtype
+@pytest.mark.parametrize("fused", [torch.float32, torch.float16])
+@every_zero
+@pytest.mark.parametrize("nbits", [8, 4, 1])
+def test_fused_weights_stay_within_their_bound(nbits, zeros, fused, dtype):
+    x, q = TENSOR_CORE_X["random"]().to(dtype), quantized(nbits, zeros=zeros)
+    product = product_of(q, x)
+    error = (as_a_kernel_does(q, x, dtype, fused).double() - product.exact()).abs()
+    options = {"compute_dtype": dtype, "fused_dtype": fused}
+    assert (error <= tensor_core_error_bound(product, torch.float32, **options)).all()
+
+
+@every_zero
+@pytest.mark.parametrize("run", [64, 256])
+@pytest.mark.parametrize("nbits", [8, 4, 1])
+def test_sums_in_fp16_stay_within_their_bound(nbits, run, zeros):
+    x, q = TENSOR_CORE_X["the same"]().half(), quantized(nbits, zeros=zeros)
+    product = product_of(q, x)
+    y = as_a_kernel_does(q, x, torch.float16, fp16_run=run)
+    error = (y.double() - product.exact()).abs()
+    bounds = [
+        tensor_core_error_bound(
+            product, torch.float32, compute_dtype=torch.float16, fp16_run=fp16_run
+        )
+        for fp16_run in (run, None)
+    ]
+    assert (error <= bounds[0]).all()
+    assert (error > bounds[1]).any()
+    assert bounds[0].max() < 60 * error.max()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("zeros", ["integers", "fractions"])
+def test_a_scale_that_is_wrong_in_one_group_exceeds_the_bound(zeros, dtype):
+    x, q = TENSOR_CORE_X["random"]().to(dtype), quantized(4, N=64, zeros=zeros)
+    if (zeros, dtype) == ("fractions", torch.bfloat16):
+        x = x.abs()
+        q = replace(q, W_q=torch.full_like(q.W_q, 15), zeros=q.zeros / 4)
+    product = product_of(q, x)
+    bound = tensor_core_error_bound(product, torch.float32, compute_dtype=dtype)
+    right, wrong = (
+        (as_a_kernel_does(q, x, dtype, wrong_group=group).double() - product.exact()).abs()
+        for group in (None, 2)
+    )
+    assert (right <= bound).all()
+    assert (wrong > bound).double().mean() > 0.5
+
+
+@pytest.mark.parametrize("out_dtype", [*OUT_DTYPES, torch.float8_e4m3fn, torch.float8_e5m2])
+def test_the_finish_stays_within_the_bound(out_dtype):
+    """Scales of channels and tokens, a bias, and a rounding that saturates in fp8."""
+    x, q = TENSOR_CORE_X["random"]().half(), quantized(4, N=64)
+    channel, token = (torch.rand(n, generator=seeded(n)) * 9 for n in (64, 2))
+    bias = torch.randn(64, generator=seeded(9)) * 50
+    product = product_of(q, x, channel_scales=channel, token_scales=token, bias=bias)
+    sums = as_a_kernel_does(q, x, torch.float16)
+    y = sums * channel * token[:, None] + bias
+    if out_dtype.itemsize == 1:
+        assert (y.abs() > torch.finfo(torch.float8_e4m3fn).max).any()
+        y, exact = saturated(y, out_dtype), saturated(product.exact(), out_dtype)
+    else:
+        exact = product.exact()
+    bound = tensor_core_error_bound(product, out_dtype, compute_dtype=torch.float16)
+    assert ((y.to(out_dtype).double() - exact).abs() <= bound).all()
+    without_bias = (y - bias).to(out_dtype)
+    assert ((without_bias.double() - exact).abs() > bound).double().mean() > 0.3
+
+
+@every_zero
+@pytest.mark.parametrize("fused", [None, torch.float32, torch.float16])
+@pytest.mark.parametrize("order", ORDERS)
+def test_factored_sums_stay_within_their_bound(order, fused, zeros):
+    x, q = TENSOR_CORE_X["random"]().half(), quantized(4, zeros=zeros)
+    total = 0
+    for group in range(q.scales.shape[1]):
+        columns = slice(group * q.group_size, (group + 1) * q.group_size)
+        z, s, of_x = q.zeros[:, group], q.scales[:, group], x[:, columns].float()
+        sums = order(of_x[:, None] * q.W_q[:, columns].float()[None])
+        sum_x = order(of_x)[:, None]
+        if fused is None:
+            total = total + (sums - z * sum_x) * s
+        else:
+            total = total + (sums * s + (-z * s).to(fused).float() * sum_x)
+    product = product_of(q, x)
+    error = (total.double() - product.exact()).abs()
+    bound = factored_error_bound(product, torch.float32, fused_dtype=fused)
+    assert (error <= bound).all()
+    assert (bound < 0.001 * matmul(x.abs(), torch.full((8, 1024), 1.5))).all() or fused
+
+
+def test_int8_sums_have_no_error_but_that_of_the_finish():
+    x = torch.randint(-128, 128, (3, 512), generator=seeded(0)).to(torch.int8)
+    W = torch.randint(-128, 128, (5, 512), generator=seeded(1)).to(torch.int8)
+    product = ScaledProduct(x, W, channel_scales=torch.full((5,), 0.1))
+    y = (x.int().double() @ W.double().T).float() * 0.1
+    bound = tensor_core_error_bound(product, torch.float32, compute_dtype=torch.int8)
+    assert ((y.double() - product.exact()).abs() <= bound).all()
+    assert (bound < 1e-5 * matmul(x.double().abs(), W.double().abs())).all()
+
+
+def test_a_product_is_its_parts():
+    product = ScaledProduct(
+        torch.tensor([[1.0, 2.0], [0.0, 1.0]]),
+        torch.tensor([[3, 5]], dtype=torch.uint8),
+        scales=torch.tensor([[2.0, 0.5]]),
+        zeros=torch.tensor([[1.0, 7.0]]),
+        channel_scales=torch.tensor([10.0]),
+        token_scales=torch.tensor([1.0, 3.0]),
+        bias=torch.tensor([0.5]),
+    )
+    assert product.exact().tolist() == [[(4 - 2) * 10 + 0.5], [-1 * 10 * 3 + 0.5]]
+    assert replace(product, scales=None, bias=None).exact().tolist() == [[-20.0], [-60.0]]
+
+
+def test_weights_that_fp16_holds_have_no_error_of_their_own():
+    x = TENSOR_CORE_X["random"]().half()
+    integers, fractions = (quantized(8, zeros=zeros) for zeros in ("integers", "fractions"))
+    small, large = (
+        tensor_core_error_bound(product_of(q, x), torch.float32, compute_dtype=torch.float16)
+        for q in (integers, fractions)
+    )
+    assert (small < large / 2).all()

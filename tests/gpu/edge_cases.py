@@ -1,12 +1,15 @@
 """Launches at the edges of every kernel's contract, for compute-sanitizer to watch.
 
 One output, one weight, one more or less than the warps of a block; rows of x for one pass and for
-two; ragged rows, rows of more than one turn of staging; groups that no warp divides.
+two; ragged rows, rows of more than one turn of staging; groups that no warp divides. For Triton:
+blocks that reach beyond N and M, groups that fill no plane and no tile, more chunks than tiles.
 """
 
+import triton_cases
 from kernel_cases import PER_CHANNEL, PLAIN_KERNELS, Case, is_right, make_case, poison
 
 from gemlite_edu.launches import KERNELS
+from gemlite_edu.triton_kernels import KERNELS as TRITON_KERNELS
 
 # Width, N, K, M and scope of the scales.
 PACKED_SHAPES = [
@@ -17,6 +20,11 @@ PACKED_SHAPES = [
     (5, 31, 6200, 9, 40),
 ]
 PLAIN_SHAPES = [(1, 1, 1), (33, 1000, 2), (31, 1152, 9)]
+TRITON_EDGES = [
+    dict(N=1, M=1, K_and_group=(16, None)),
+    dict(N=33, M=17, K_and_group=(240, 48), weights=3),
+    dict(N=129, M=5, K_and_group=(68, 17), weights=8, x_dtype=triton_cases.INT8),
+]
 
 
 def cases():
@@ -31,12 +39,23 @@ def cases():
             yield Case(variant, x_dtype, *shape_and_scope)
 
 
+def triton_edges():
+    for kernel in TRITON_KERNELS:
+        for edge in TRITON_EDGES:
+            yield triton_cases.example(kernel, word_bits=None, **edge)
+
+
 def main():
     count = 0
     for case in cases():
         inputs = make_case(case)
         y = case.load()(*inputs.operands("cuda"), out=poison(case, "cuda"))
         assert is_right(case, inputs, y.cpu()), case
+        count += 1
+    for case in triton_edges():
+        inputs = triton_cases.make_case(case)
+        y = triton_cases.run(case, inputs.on("cuda"))
+        assert triton_cases.is_right(case, inputs, y), case
         count += 1
     print(f"{count} launches")
 

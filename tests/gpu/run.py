@@ -1,6 +1,6 @@
 """All that only a GPU can show, with this python's own torch; installs nothing. `make test-gpu`.
 
-    python tests/gpu/run.py [kernels] [sanitizer] [counters] [speed] [notebooks]
+    python tests/gpu/run.py [kernels] [triton] [sanitizer] [counters] [speed] [notebooks]
 
 Without names every part runs. Writes benchmarks/data/test_gpu_<device>.json, one entry a part.
 """
@@ -19,12 +19,20 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 OWN_PATH = f"{ROOT}:{ROOT}/tests:{os.environ.get('PYTHONPATH', '')}"
 ENVIRONMENT = dict(os.environ, PYTHONPATH=OWN_PATH)
+TRITON_TESTS = ("tests/gpu/test_triton_on_gpu.py", "tests/gpu/test_linear_on_gpu.py")
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
 def kernels():
-    """Every kernel against the oracle on both runners."""
-    return run_pytest("tests/gpu", "-p", "no:cacheprovider")
+    """Every CUDA kernel against the oracle on both runners, and the harness."""
+    return run_pytest(
+        "tests/gpu", *(f"--ignore={name}" for name in TRITON_TESTS), "-p", "no:cacheprovider"
+    )
+
+
+def triton():
+    """Every Triton kernel against the oracle, and the layer that uses them."""
+    return run_pytest(*TRITON_TESTS, "-p", "no:cacheprovider")
 
 
 def sanitizer():
@@ -112,7 +120,7 @@ def run_pytest(*arguments):
     return {"passed": result.returncode == 0 and all_ran, "tests": counts}
 
 
-PARTS = {part.__name__: part for part in (kernels, sanitizer, counters, speed, notebooks)}
+PARTS = {part.__name__: part for part in (kernels, triton, sanitizer, counters, speed, notebooks)}
 
 
 def device_name():

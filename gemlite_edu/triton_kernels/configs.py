@@ -1,0 +1,67 @@
+"""How kernels are cut into programs, as plain data: what may be tried, and what is taken unasked.
+
+BLOCK_N, BLOCK_M: rows of W and of x of a program. chunks: in how many parts K is split between
+programs. num_warps, num_stages: warps of a program; tiles in flight at once.
+"""
+
+_NAMES = ("BLOCK_M", "BLOCK_N", "chunks", "num_warps", "num_stages")
+_INTERPRETED = {"gemv": (1, 512, 1, 1, 1), "gemm": (64, 512, 1, 1, 1)}
+
+# Rows of W of a program, its warps, tiles in flight; the number of chunks is tried apart.
+_GEMV = ((64, 1, 3), (128, 2, 3), (64, 2, 3), (64, 1, 1), (128, 2, 1), (32, 1, 1))
+_GEMM_FEW = ((128, 2, 3), (64, 1, 3), (64, 2, 3), (128, 4, 3), (64, 4, 3))  # up to 16 rows of x
+_SHAPES = {
+    "gemv": _GEMV,
+    "gemv_revsplitk": (_GEMV[2], *_GEMV[:2], *_GEMV[3:]),  # two tiles take twice the registers
+    "gemm_splitk": _GEMM_FEW,
+    "gemm": _GEMM_FEW,
+}
+_GEMM_MANY = ((128, 4, 3), (128, 8, 3), (64, 4, 3), (128, 8, 5))
+_GEMM_SAFE = (64, 64, 1, 4, 2)  # fits the shared memory of every GPU
+_CHUNKS = (1, 2, 4, 8, 16, 32)
+_WARPS_AT_ONCE = (1000, 10000)  # of all programs: a big GPU is busy, and not swamped
+
+
+def _config(*values):
+    return dict(zip(_NAMES, values, strict=True))
+
+
+def block_m(M):
+    """Rows of x of a program that uses tensor cores.
+
+    >>> [block_m(M) for M in (1, 16, 17, 64, 4096)]
+    [16, 16, 32, 64, 128]
+    """
+    return next((rows for rows in (16, 32, 64) if M <= rows), 128)
+
+
+def default_config(name, M, N, interpreted):
+    """A config that is right for every problem on every GPU; not measured, so not the fastest."""
+    is_gemv = name.startswith("gemv")
+    if interpreted:
+        return _config(*_INTERPRETED["gemv" if is_gemv else "gemm"])
+    first = candidates(name, M, N)[0]
+    if first["BLOCK_M"] <= 16:
+        return first
+    return _config(*_GEMM_SAFE) | {"chunks": first["chunks"]}
+
+
+def candidates(name, M, N):
+    """Configs worth trying for M rows of x and N of W; the likeliest first."""
+    rows = 1 if name.startswith("gemv") else block_m(M)
+    shapes = _SHAPES[name] if rows <= 16 else _GEMM_MANY
+    found = [
+        _config(rows, block_n, chunks, warps, stages)
+        for block_n, warps, stages in shapes
+        for chunks in _chunks(name, -(-M // rows) * -(-N // block_n) * warps)
+    ]
+    return found if rows <= 16 else [*found, _config(*_GEMM_SAFE) | {"chunks": found[0]["chunks"]}]
+
+
+def _chunks(name, warps):
+    """Into how many parts K may be split, if `warps` warps run for each part."""
+    if name == "gemm":
+        return [1]
+    fewest, most = _WARPS_AT_ONCE
+    useful = [chunks for chunks in _CHUNKS if fewest <= chunks * warps <= most]
+    return useful or [_CHUNKS[-1] if warps < fewest else _CHUNKS[0]]

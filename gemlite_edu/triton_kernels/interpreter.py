@@ -1,0 +1,72 @@
+"""Triton's interpreter, put into place for one launch and taken away after it.
+
+The interpreter rewrites `triton.language` while it runs, and leaves some of that behind: a kernel
+compiled later in the same process would fail. And it lacks the functions that triton itself wrote
+in Triton (`tl.zeros`, `tl.cdiv`), unless TRITON_INTERPRET was set for the whole process.
+"""
+
+from contextlib import contextmanager
+from functools import cache
+
+
+@contextmanager
+def interpreting():
+    """While this lasts, functions jitted for the interpreter can be launched."""
+    places = _places()
+    before = [dict(vars(place)) for place in places]
+    try:
+        _patch_after_the_interpreter()
+        for module, name, function in _written_in_triton():
+            setattr(module, name, function)
+        yield
+    finally:
+        for place, names in zip(places, before, strict=True):
+            _restore(place, names)
+
+
+def _patch_after_the_interpreter():
+    """Triton 3.6 makes an int of a one-element array, which numpy 2.4 no longer does."""
+    from triton.runtime import interpreter
+
+    original = interpreter._patch_lang_tensor
+
+    def patched(tensor, *others):
+        original(tensor, *others)
+        tensor.__index__ = lambda self: int(self.handle.data.item())
+
+    interpreter._patch_lang_tensor = patched
+
+
+def _places():
+    """Every module and class of triton that the interpreter changes."""
+    import triton.language as tl
+    from triton.language import core, standard
+    from triton.runtime import interpreter
+
+    descriptor = core.tensor_descriptor_base
+    return [tl, core, standard, tl.math, core.tensor, core.dtype, descriptor, interpreter]
+
+
+@cache
+def _written_in_triton():
+    """[(module, name, the function for the interpreter)]."""
+    import triton.experimental.gluon  # noqa: F401  a launch imports it, and it must see tl as it was
+    import triton.language as tl
+    from triton.language import standard
+    from triton.runtime.interpreter import InterpretedFunction
+    from triton.runtime.jit import JITFunction
+
+    return [
+        (module, name, InterpretedFunction(value.fn))
+        for module in (tl, standard)
+        for name, value in vars(module).items()
+        if isinstance(value, JITFunction)
+    ]
+
+
+def _restore(place, names):
+    for name in vars(place).keys() - names.keys():
+        delattr(place, name)
+    for name, value in names.items():
+        if vars(place).get(name) is not value:
+            setattr(place, name, value)

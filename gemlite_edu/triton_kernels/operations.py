@@ -1,0 +1,41 @@
+"""What interpreted kernels compute, counted: one operation for each element of a result."""
+
+from collections import Counter
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
+
+_KINDS = {
+    "mask": ("create_and",),
+    "shift": ("create_shl", "create_lshr", "create_ashr"),
+    "convert": ("create_ui_to_fp", "create_si_to_fp"),
+    "multiply": ("create_fmul",),
+    "add": ("create_fadd", "create_fsub"),
+}
+
+
+@contextmanager
+def count_operations():
+    """While this lasts, operations of interpreted kernels are counted: {kind: operations}.
+
+    mask and shift are of integers, convert is from an integer to a float, multiply and add are of
+    floats. Sums along an axis (tl.sum), addresses and truth values are not counted.
+    """
+    from triton.runtime.interpreter import InterpreterBuilder
+
+    counted = Counter({kind: 0 for kind in _KINDS})
+    with ExitStack() as stack:
+        for kind, names in _KINDS.items():
+            for name in names:
+                original = getattr(InterpreterBuilder, name)
+                counting = _counting(original, kind, counted)
+                stack.enter_context(patch.object(InterpreterBuilder, name, counting))
+        yield counted
+
+
+def _counting(original, kind, counted):
+    def operation(builder, *arguments):
+        result = original(builder, *arguments)
+        counted[kind] += result.data.size * (result.data.dtype != bool)
+        return result
+
+    return operation

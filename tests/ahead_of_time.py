@@ -1,0 +1,102 @@
+"""Kernels of a case compiled for any GPU, on a machine without one."""
+
+from triton_cases import FP16, FP32, INT8, INT32
+
+_NAMES = {
+    "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3fn": "fp8e4nv",
+    "float8_e5m2": "fp8e5", "int8": "i8", "int16": "i16", "int32": "i32", "uint8": "u8",
+    "uint16": "u16", "uint32": "u32",
+}  # fmt: skip
+
+
+def build(case, capability, name=None):
+    """What Triton makes of the kernel of a case for a compute capability such as 90.
+
+    name: of another kernel of the case, "add_chunks" or "dequantize_weights".
+    """
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    from gemlite_edu.triton_kernels import kernel
+
+    name = name or case.kernel
+    function = kernel(name, interpreted=False)
+    known = _constants(case, capability) | {
+        pointer: None for pointer, dtype in _pointers(case).items() if dtype is None
+    }
+    signature = {argument: _type_of(argument, case, known) for argument in function.arg_names}
+    constants = {argument: known[argument] for argument in function.arg_names if argument in known}
+    aligned = {
+        (position,): [["tt.divisibility", 16]]
+        for position, (argument, kind) in enumerate(signature.items())
+        if kind.startswith("*") or argument in ("N", "K")
+    }
+    warps, stages = (case.config[key] for key in ("num_warps", "num_stages"))
+    return triton.compile(
+        ASTSource(function, signature, constants, aligned),
+        target=GPUTarget("cuda", capability, 32),
+        options={"num_warps": warps, "num_stages": stages},
+    )
+
+
+def _type_of(argument, case, known):
+    if argument in known:
+        return "constexpr"
+    dtype = _pointers(case).get(argument)
+    return "i32" if dtype is None else f"*{_NAMES[str(dtype).removeprefix('torch.')]}"
+
+
+def _pointers(case):
+    """{pointer: type of what it points to, None where a case has none}."""
+    words = _words(case)
+    high = _words(case, case.layout.high) if case.layout.high else None
+    sums = INT32 if case.sums_are_int32 else FP32
+    return {
+        "x_ptr": case.x_dtype,
+        "W_ptr": words,
+        "high_ptr": high,
+        "scales_ptr": case.scale_dtype if case.has_scales else None,
+        "zeros_ptr": case.scale_dtype if case.has_zeros else None,
+        "channel_scales_ptr": FP32 if case.has_channel_scales else None,
+        "token_scales_ptr": FP32 if case.has_token_scales else None,
+        "bias_ptr": (case.scale_dtype or FP32) if case.bias else None,
+        "partial_ptr": sums,
+        "y_ptr": FP32 if case.y_dtype.itemsize == 1 else case.y_dtype,
+        "dense_ptr": case.compute_dtype,
+    }
+
+
+def _words(case, layout=None):
+    layout = layout or case.layout
+    if not case.is_packed:
+        return case.weights
+    bits = layout.word_bits
+    return f"{'int' if case.words == 'signed' and bits > 8 else 'uint'}{bits}"
+
+
+def _constants(case, capability):
+    import triton.language as tl
+
+    layout = case.layout
+    dot, compute = case.dot_dtype, case.compute_dtype
+    if compute == INT8 and capability < 80:
+        compute = FP16  # Triton has no product of int8 for older tensor cores
+    elif compute == INT8:
+        dot = INT32
+    dtypes = {"DTYPE": compute, "DOT_DTYPE": dot}
+    dtypes["ACC_DTYPE"] = INT32 if case.sums_are_int32 else FP32
+    return {
+        "NBITS": layout.nbits,
+        "FIELDS": layout.fields,
+        "DEPTH": layout.depth,
+        "GROUP": layout.padded_group if layout.group_size else None,
+        "FMA": case.mode.name == "FMA",
+        "ATOMIC": case.atomic,
+        "STAGES": case.config["num_stages"],
+        "BLOCK_M": case.config["BLOCK_M"],
+        "BLOCK_N": case.config["BLOCK_N"],
+        "BLOCK": 128,
+        "CHUNKS": case.config["chunks"],
+        **{key: getattr(tl, str(dtype).removeprefix("torch.")) for key, dtype in dtypes.items()},
+    }

@@ -1,0 +1,150 @@
+"""Every Triton kernel compiled for GPUs that are not here: what it needs of one, and its size."""
+
+import inspect
+import re
+import subprocess
+from dataclasses import replace
+
+import pytest
+from ahead_of_time import build
+from triton_cases import (
+    BF16,
+    E4M3,
+    E5M2,
+    FP16,
+    INT8,
+    example,
+    plain_example,
+)
+
+from gemlite_edu.triton_kernels import FOLDER, KERNELS, kernel
+from gemlite_edu.triton_kernels.configs import default_config
+
+# Compute capability, weights, type of x, bits of a word. sm_75 has no bf16, only sm_90 has e4m3.
+VARIANTS = [
+    (90, 4, FP16, 32),
+    (90, 4, BF16, 32),
+    (90, 3, FP16, 16),
+    (90, 2, INT8, 16),
+    (90, 1, BF16, 8),
+    (90, INT8, INT8, None),
+    (90, E4M3, E4M3, None),
+    (90, E5M2, FP16, None),
+    (90, BF16, BF16, None),
+    (80, 8, INT8, 32),
+    (80, 4, FP16, 32),
+    (80, 4, BF16, 32),
+    (80, 3, BF16, 16),
+    (80, 1, FP16, 8),
+    (80, INT8, INT8, None),
+    (80, FP16, FP16, None),
+    (75, 8, INT8, 32),
+    (75, 4, FP16, 32),
+    (75, FP16, FP16, None),
+    (75, INT8, INT8, None),
+]
+# Bytes a thread keeps in memory for want of registers; all other variants from sm_80 on: none.
+SPILLED = {("gemm_splitk", 90, 1): 24, ("gemv", 90, INT8): 8}
+SHARED_KIB = {75: 48, 80: 99, 90: 227}  # 80: of sm_86 and sm_89, the smallest of their generation
+OTHERS = ("add_chunks", "dequantize_weights")
+MOST_ARGUMENTS, MOST_LINES = 12, 70
+LONGER = {"gemv_revsplitk": 90}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory):
+    """Nothing is found that was compiled before."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRITON_CACHE_DIR", str(tmp_path_factory.mktemp("triton")))
+        yield
+
+
+def case_of(name, capability, weights, x_dtype, word_bits, M=None):
+    """A case with the default config for a layer of 4096 x 4096."""
+    M = M or {"gemm_splitk": 16, "gemm": 128}.get(name, 1)
+    config = default_config(name, M, 4096, interpreted=False)
+    programs = config["BLOCK_N"], config["num_warps"], config["num_stages"]
+    changes = dict(
+        weights=weights, x_dtype=x_dtype, M=M, N=4096, chunks=config["chunks"],
+        block_m=config["BLOCK_M"], block_n_warps_stages=programs,
+    )  # fmt: skip
+    if isinstance(weights, int):
+        return example(name, word_bits=word_bits, K_and_group=(4096, 128), **changes)
+    return plain_example(name, K_and_group=(4096, None), **changes)
+
+
+def named(variant):
+    capability, weights, x_dtype, _ = variant
+    return f"sm_{capability}-w{weights}-x{x_dtype}".replace("torch.", "")
+
+
+def bytes_spilled(compiled, folder):
+    """Bytes of the stack that a thread needs, as the assembler says."""
+    from triton import knobs
+
+    path = folder / "kernel.cubin"
+    path.write_bytes(compiled.asm["cubin"])
+    command = [knobs.nvidia.cuobjdump.path, "--dump-resource-usage", str(path)]
+    usage = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return int(re.search(r"STACK:(\d+)", usage)[1])
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("variant", VARIANTS, ids=named)
+def test_it_compiles_and_fits_the_gpu(variant, name, tmp_path):
+    capability, weights = variant[:2]
+    compiled = build(case_of(name, *variant), capability)
+    assert compiled.metadata.shared <= SHARED_KIB[capability] * 1024
+    if capability >= 80:
+        most = SPILLED.get((name, capability, weights), 0)
+        assert bytes_spilled(compiled, tmp_path) <= most
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("capability", SHARED_KIB)
+@pytest.mark.parametrize("weights", [4, 3])
+def test_the_kernels_beside_them_compile_without_spilling(name, weights, capability, tmp_path):
+    compiled = build(case_of("gemm_splitk", capability, weights, FP16, 16), capability, name)
+    assert bytes_spilled(compiled, tmp_path) == 0
+
+
+@pytest.mark.parametrize("capability", [75, 80])
+def test_the_default_config_of_a_large_batch_fits_the_gpu(capability):
+    compiled = build(case_of("gemm_splitk", capability, 1, FP16, 16, M=128), capability)
+    assert compiled.metadata.shared <= SHARED_KIB[capability] * 1024
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("mode", ["SHIFT", "FMA"])
+def test_other_modes_compile(name, mode):
+    case = case_of(name, 80, 8, FP16, 32)
+    build(replace(case, mode=type(case.mode)[mode], atomic=name != "gemm"), 80)
+
+
+@pytest.mark.parametrize("name", ["gemm_splitk", "gemm"])
+def test_sums_in_fp16_compile(name):
+    compiled = build(replace(case_of(name, 80, 4, FP16, 32), dot_dtype=FP16), 80)
+    assert "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16" in compiled.asm["ptx"]
+
+
+@pytest.mark.parametrize("name", ["gemm_splitk", "gemm"])
+@pytest.mark.parametrize(
+    "weights, x_dtype, instruction",
+    [(4, FP16, "f32.f16.f16.f32"), (4, BF16, "f32.bf16.bf16.f32"), (INT8, INT8, "s32.s8.s8.s32")],
+)
+def test_products_are_made_on_tensor_cores(name, weights, x_dtype, instruction):
+    compiled = build(case_of(name, 80, weights, x_dtype, 32), 80)
+    assert re.search(rf"mma\.sync\S*{re.escape(instruction)}", compiled.asm["ptx"])
+
+
+@pytest.mark.parametrize("name", [*KERNELS, *OTHERS])
+def test_a_kernel_takes_few_arguments(name):
+    parameters = inspect.signature(kernel(name, interpreted=False).fn).parameters.values()
+    at_run_time = [p.name for p in parameters if "constexpr" not in str(p.annotation)]
+    assert len(at_run_time) <= MOST_ARGUMENTS
+
+
+@pytest.mark.parametrize("name", [*KERNELS, *OTHERS])
+def test_the_file_of_a_kernel_is_short(name):
+    lines = (FOLDER / f"{name}.py").read_text().splitlines()
+    assert len(lines) <= LONGER.get(name, MOST_LINES)
