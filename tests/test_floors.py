@@ -10,13 +10,15 @@ import gemlite_edu
 PACKAGE = Path(gemlite_edu.__file__).parent
 FLOORS = [
     {"errors", "devices", "dtypes", "formats", "nsight", "quantize", "reference", "real_layer"}
-    | {"instructions", "measurements", "roofline", "toy_card"},
+    | {"activations", "instructions", "measurements", "roofline", "toy_card", "weight_modes"},
     {"packing"},
-    {"sources", "build_cache", "operands", "launches"},
-    {"cuda", "simulator", "timing"},
+    {"sources", "build_cache", "operands", "launches", "triton_kernels"},
+    {"cuda", "simulator", "timing", "layer_operands"},
     {"kernels", "progress", "info"},
-    {"ops"},
-    {"matmul", "gemv_linear"},
+    {"ops", "triton_matmul", "tuning", "layer_form", "layer_weights"},
+    {"matmul", "gemv_linear", "triton_ops", "checkpoints"},
+    {"linear"},
+    {"core", "helper"},
     {"bench", "checker", "draw"},
     {"lesson"},
 ]
@@ -29,6 +31,7 @@ WITHIN_A_FLOOR = {
     "lesson": {"lesson"},
     "packing": {"packing"},
     "simulator": {"simulator"},
+    "triton_kernels": {"triton_kernels"},
 }
 
 

@@ -1,0 +1,267 @@
+"""Floor 4: `GemLiteLinear`, a linear layer of low-bit weights on the Triton kernels (seed 001)."""
+
+from dataclasses import asdict
+from functools import cache
+
+import torch
+
+from gemlite_edu import tuning
+from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
+from gemlite_edu.dtypes import DType
+from gemlite_edu.layer_form import LayerForm
+from gemlite_edu.layer_operands import (
+    check_tensor,
+    fits_16_bits,
+    is_int,
+    scaled_activations_of,
+    token_scales_of,
+)
+from gemlite_edu.layer_weights import TENSORS, packed_weights, saved_weights
+from gemlite_edu.operands import check_no_grad
+from gemlite_edu.triton_ops import CHOICES, MATMUL_TYPES, choose, form_of, kind_of, linear
+from gemlite_edu.weight_modes import ChannelScaleMode
+
+_METADATA = 12  # ints
+
+
+class GemLiteLinear(torch.nn.Module):
+    """y = x Wᵀ + bias, W of 8, 4, 3, 2 or 1 bits, or of 8 or 16 bits unpacked.
+
+    W_nbits, group_size: of the codes; any divisor of in_features; None: per channel.
+    input_dtype: FP16, BF16, FP8 (e4m3), FP8e5 or INT8, of x; if `scaled_activations`, of what
+    `scale_activations` makes of x, whose scales multiply y. output_dtype: FP16, BF16, FP32, FP8,
+    FP8e5, or INT32 for INT8 without scales. acc_dtype: FP16: tensor cores add up a group's products
+    in fp16, which is faster on some GPUs and less exact; None: in fp32, or exactly in int32.
+    Without arguments it is empty, for `load_state_dict`. It has no backward.
+    Source: seed 001 (GemLite), whose calls it takes.
+
+    >>> layer = GemLiteLinear(4, group_size=32, in_features=64, out_features=2)
+    >>> W_q = torch.full((2, 64), 9, dtype=torch.uint8)
+    >>> layer = layer.pack(W_q, torch.full((2, 2), 0.5), torch.full((2, 2), 8.0))
+    >>> layer(torch.ones(1, 64).half())  # doctest: +ELLIPSIS
+    On the CPU ...
+    tensor([[32., 32.]], dtype=torch.float16)
+    """
+
+    cache_config = staticmethod(tuning.save)
+    load_config = staticmethod(tuning.load)
+
+    def __init__(
+        self,
+        W_nbits=None,
+        group_size=None,
+        in_features=None,
+        out_features=None,
+        input_dtype=DType.FP16,
+        output_dtype=DType.FP16,
+        acc_dtype=None,
+        scaled_activations=False,
+    ):
+        super().__init__()
+        for name in TENSORS:
+            self.register_parameter(name, None)
+        self.register_buffer("metadata", None)
+        self._form = self.layout = self.mode = self._operator_form = None
+        if W_nbits is not None:
+            self._take_form(
+                LayerForm(
+                    W_nbits,
+                    group_size,
+                    in_features,
+                    out_features,
+                    input_dtype,
+                    output_dtype,
+                    acc_dtype,
+                    scaled_activations,
+                )
+            )
+
+    def _take_form(self, form):
+        self._form = form
+        for name, value in asdict(form).items():
+            setattr(self, name, value)
+
+    def pack(self, W_q, scales=None, zeros=None, bias=None, fma_mode=False, packing_bitwidth=None):
+        """Take the weights over, in the layout of the kernels; returns the layer.
+
+        W_q: codes (N, K) uint8; or words of codes as `packing.rows_cols` packs them, (N, words) or
+        (words, K), int32, int16 or uint8; or for W_nbits 8 and 16 the weights themselves, (N, K)
+        int8, fp8, or the 16-bit type of x. scales, zeros: numbers, or tensors with one element, one
+        for each channel, or for each group of each channel, or None; W ~ (W_q - zeros) * scales.
+        fma_mode: weights are q s + z', with z' = -zeros * scales rounded to the scales' type.
+        packing_bitwidth: 32, 16 or 8 bits of codes in a word; None: whatever pads least.
+        """
+        if self._form is None:
+            raise ValueError("this layer is empty: make it with W_nbits, group_size and its sizes")
+        self._take_weights(
+            packed_weights(self._form, W_q, scales, zeros, bias, fma_mode, packing_bitwidth)
+        )
+        return self
+
+    def _take_weights(self, weights):
+        """Parameters that no training changes, `metadata` for a file, and the operator's form."""
+        for name, tensor in weights.tensors.items():
+            if tensor is not None:
+                own = tensor.detach().clone(memory_format=torch.contiguous_format)
+                tensor = torch.nn.Parameter(own, requires_grad=False)
+            setattr(self, name, tensor)
+        self.layout, self.mode = weights.layout, weights.mode
+        ints = self._form.to_ints() + weights.to_ints()
+        self.metadata = torch.tensor(ints, dtype=torch.int64, device=self.W_q.device)
+        scales = self.scales if self.channel_scales is None else self.channel_scales
+        x_dtype, nbits = self.input_dtype.value, self.layout.nbits
+        fits = nbits is not None and fits_16_bits(scales, self.zeros, nbits, x_dtype)
+        self._kind = kind_of(nbits is not None, x_dtype, self.output_dtype.value, fits)
+        dot_dtype = torch.float16 if self.acc_dtype == DType.FP16 else torch.float32
+        y_dtype = self.output_dtype.value
+        self._operator_form = form_of(self.layout, self.mode, y_dtype, dot_dtype, self._kind)
+
+    def scale_activations(self, x):
+        """(x of `input_dtype`, scales (M, 1)) with x ~ the product of both; override it at will.
+
+        What is put in its place is a function to the layer, which neither moves nor saves it.
+        """
+        if self.input_dtype == DType.INT8:
+            return scale_activations_int8(x)
+        if self.input_dtype in (DType.FP8, DType.FP8e5):
+            return scale_activations_fp8(x, self.input_dtype.value)
+        return x.to(self.input_dtype.value), None
+
+    def __setattr__(self, name, value):
+        """A module as `scale_activations` is a function like others."""
+        if name == "scale_activations":
+            object.__setattr__(self, name, value)
+        else:
+            super().__setattr__(name, value)
+
+    def forward(self, x):
+        """y (..., N) for x (..., K), by the kernel that `explain` names."""
+        return self._product(x, "")
+
+    def forward_manual(self, x, matmul_type="GEMM"):
+        """Like forward, by the kernel of that name in `triton_ops.MATMUL_TYPES`."""
+        self._check_packed()
+        if not isinstance(matmul_type, str) or matmul_type not in MATMUL_TYPES:
+            raise ValueError(
+                f"matmul_type must be one of {', '.join(MATMUL_TYPES)}, got {matmul_type!r}"
+            )
+        if matmul_type == "DEQUANTIZE" and all(name != matmul_type for _, name in self._choices()):
+            raise ValueError(
+                "DEQUANTIZE is for packed weights that fit the 16-bit type of x and y, here: "
+                + self._kind
+            )
+        return self._product(x, matmul_type)
+
+    def _product(self, x, matmul_type):
+        self._check_packed()
+        self._check_x(x)
+        shape, token_scales = x.shape[:-1], None
+        if self.scaled_activations:
+            x, token_scales = scaled_activations_of(self.scale_activations(x), x)
+        if x.dtype != self.input_dtype.value:
+            raise TypeError(f"x must be {self.input_dtype.value}, got {x.dtype}")
+        x = x.reshape(-1, self.in_features)
+        token_scales = token_scales_of(token_scales, x.shape[0], x.device)
+        if x.device.type == "cpu" and not torch.compiler.is_compiling():
+            _notice_cpu()
+        tensors = self.W_q, self.high, self.scales, self.zeros, self.channel_scales, self.bias
+        y = linear(x, token_scales, *tensors, self._operator_form, matmul_type)
+        return y.reshape(*shape, self.out_features)
+
+    def _check_packed(self):
+        if self._operator_form is None:
+            raise ValueError("this layer has no weights yet: call pack, or load_state_dict")
+
+    def _check_x(self, x):
+        if torch.compiler.is_compiling():
+            check_no_grad("x", x)
+        else:
+            check_tensor("x", x, devices=("cpu", "cuda", "meta"))
+        if x.dim() == 0 or x.shape[-1] != self.in_features:
+            raise ValueError(f"x must be (..., {self.in_features}), got {tuple(x.shape)}")
+        if x.device != self.W_q.device:
+            raise ValueError(
+                f"x is on {x.device} and the layer on {self.W_q.device}: move one to the other"
+            )
+
+    def _choices(self):
+        return CHOICES[self._kind]
+
+    def explain(self, M=1):
+        """What happens to M rows of x, as a text: the kernel and why, the modes, the types."""
+        self._check_packed()
+        if not is_int(M):
+            raise ValueError(f"M must be an int of at least 1, got {M!r}")
+        chosen = choose(self._kind, M)
+        scales = ChannelScaleMode.of(self.channel_scales is not None, self.scaled_activations)
+        is_int32 = self.input_dtype == DType.INT8 and self.scales is None
+        added = "int32" if is_int32 else "float32"
+        added = "float16 (the GEMVs: float32)" if self.acc_dtype == DType.FP16 else added
+        lines = [
+            f"M = {M}: {chosen}, {MATMUL_TYPES[chosen]}",
+            f"{self._kind}:",
+            *(
+                f"  up to {limit} rows: {name}" if limit else f"  beyond: {name}"
+                for limit, name in self._choices()
+            ),
+            f"weights: {self.mode.name}, {self.mode.value}",
+            f"y is multiplied by: {scales.value}",
+            f"x: {self.input_dtype.name}, products are added up in {added}, "
+            f"y: {self.output_dtype.name}",
+            f"layout: {self.layout}",
+        ]
+        return "\n".join(lines)
+
+    def extra_repr(self):
+        """Sizes, width, groups and types."""
+        if self._form is None:
+            return "empty"
+        group = self.group_size or "channel"
+        types = f"{self.input_dtype.name} to {self.output_dtype.name}"
+        return f"{self.in_features} to {self.out_features}, W{self.W_nbits} per {group}, {types}"
+
+    def _apply(self, fn, recurse=True):
+        """Moves tensors, and keeps their types: `.half()` of a model must not round scales."""
+        kept = {name: tensor.data for name, tensor in self.named_parameters(recurse=False)}
+        super()._apply(fn, recurse)
+        for name, tensor in kept.items():
+            moved = getattr(self, name)
+            if moved.dtype != tensor.dtype:
+                moved.data = tensor.to(moved.device)
+        return self
+
+    def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
+        """Becomes the layer that was saved, whatever it was; or stays as it is, and says why."""
+        found = {name: state.get(prefix + name) for name in (*TENSORS, "metadata")}
+        known = {prefix + name for name in found}
+        unexpected += [name for name in state if name.startswith(prefix) and name not in known]
+        absent = [prefix + name for name in ("W_q", "metadata") if found[name] is None]
+        missing += absent
+        if absent:
+            return
+        assign = about.get("assign_to_params_buffers", False)
+        device = found["W_q"].device if assign or self.W_q is None else self.W_q.device
+        metadata = found.pop("metadata")
+        try:
+            form, ints = _read(metadata)
+            weights = saved_weights(form, ints, found)
+        except (ValueError, TypeError) as error:
+            errors.append(f"{prefix}metadata: {error}")
+            return
+        for name, tensor in weights.tensors.items():
+            weights.tensors[name] = None if tensor is None else tensor.to(device)
+        self._take_form(form)
+        self._take_weights(weights)
+
+
+def _read(metadata):
+    """(LayerForm, ints of `LayerWeights`) of a saved layer's metadata."""
+    if metadata.dtype != torch.int64 or tuple(metadata.shape) != (_METADATA,):
+        raise ValueError(f"it must be {_METADATA} ints, got {tuple(metadata.shape)}")
+    ints = metadata.tolist()
+    return LayerForm.from_ints(ints[:8]), ints[8:]
+
+
+@cache
+def _notice_cpu():
+    print("On the CPU the Triton kernels are interpreted: right, and thousands of times slower.")
