@@ -1,6 +1,7 @@
 """As shipped every exercise fails with its own message; with the solution it passes (nbval)."""
 
 import json
+import linecache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,10 @@ AS_SHIPPED = {
     "scaled_dot": "scaled_dot is not written yet",
     "bug_2": "It would be right if every zero-point were 0.",
     "bug_3": "It would be right if each group were one whole tile.",
+    "unpack_tile": "unpack_tile is not written yet",
+    "gemv_revsplitk": "gemv_revsplitk is not written yet",
+    "splitk_group": "It would be right if K were one chunk.",
+    "quantize_tokens": "quantize_tokens returned None: write it, and return x_q, scales",
     "floor_us": "floor_us returned None: write it, and return microseconds",
     "attainable_tflops": "attainable_tflops returned None: write it, and return tflops",
     "script_1": "script_1 returned None: write it, and return microseconds",
@@ -32,12 +37,13 @@ AS_SHIPPED = {
 def run_as_shipped(path):
     """{exercise: message} of the check cells of an exercise notebook, all other cells run."""
     namespace, messages = {}, {}
-    for cell in json.loads(path.read_text())["cells"]:
+    for number, cell in enumerate(json.loads(path.read_text())["cells"]):
         if cell["cell_type"] != "code":
             continue
-        source = "".join(cell["source"])
+        source, name = "".join(cell["source"]), f"<{path.stem}, cell {number}>"
+        linecache.cache[name] = len(source), None, source.splitlines(True), name  # Triton reads it
         try:
-            exec(compile(source, path.name, "exec"), namespace)
+            exec(compile(source, name, "exec"), namespace)
         except CheckFailed as error:
             name = source.split('check("')[1].split('"')[0]
             messages[name] = str(error)

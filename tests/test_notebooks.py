@@ -37,10 +37,11 @@ def prose(path):
     return "\n\n".join(c.source for c in read(path).cells if c.cell_type == "markdown")
 
 
-def test_there_are_ten_lessons_and_seven_exercise_notebooks():
-    numbers = ["00", "01", "02", "03", "04", "05", "06", "07", "08", "16"]
+def test_there_are_fourteen_lessons_and_ten_exercise_notebooks():
+    numbers = [*(f"{number:02}" for number in range(9)), "10", "11", "12", "15", "16"]
     assert [p.stem[:2] for p in LESSONS] == numbers
-    assert [p.stem[:2] for p in SOLUTIONS] == ["02", "03", "05", "06", "07", "08", "16"]
+    with_exercises = ["02", "03", "05", "06", "07", "08", "10", "11", "12", "16"]
+    assert [p.stem[:2] for p in SOLUTIONS] == with_exercises
     assert [p.stem for p in EXERCISES] == [p.stem for p in SOLUTIONS]
 
 

@@ -7,6 +7,7 @@ from itertools import chain, combinations
 import torch
 
 from gemlite_edu import progress
+from gemlite_edu.checker import triton_answers
 from gemlite_edu.checker.attainable_tflops import ATTAINABLE_TFLOPS
 from gemlite_edu.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_edu.checker.compare import compare, is_close
@@ -14,11 +15,15 @@ from gemlite_edu.checker.dequant_dot import DEQUANT_DOT_EXERCISES
 from gemlite_edu.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
 from gemlite_edu.checker.exercise import CheckFailed, clone, tensors_of
 from gemlite_edu.checker.floor_us import FLOOR_US
+from gemlite_edu.checker.gemv_revsplitk import GEMV_REVSPLITK
 from gemlite_edu.checker.integer_dot import INTEGER_DOT_EXERCISES
 from gemlite_edu.checker.pack import PACK
 from gemlite_edu.checker.pack_sparse import PACK_SPARSE
+from gemlite_edu.checker.quantize_tokens import QUANTIZE_TOKENS
 from gemlite_edu.checker.scaled_dot import SCALED_DOT_EXERCISES
+from gemlite_edu.checker.splitk_group import SPLITK_GROUP
 from gemlite_edu.checker.unpack import UNPACK
+from gemlite_edu.checker.unpack_tile import UNPACK_TILE
 from gemlite_edu.checker.warp_reduce import WARP_REDUCE_SUM
 from gemlite_edu.errors import KernelFault, KernelTextError
 
@@ -26,6 +31,9 @@ _BY_NOTEBOOK = (
     *(PACK, UNPACK, WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES, *INTEGER_DOT_EXERCISES),
     *SCALED_DOT_EXERCISES,
     *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
+    *(UNPACK_TILE, GEMV_REVSPLITK),
+    SPLITK_GROUP,
+    QUANTIZE_TOKENS,
     *(FLOOR_US, ATTAINABLE_TFLOPS, *BENCHMARK_EXERCISES),
 )
 EXERCISES = {exercise.name: exercise for exercise in _BY_NOTEBOOK}
@@ -37,11 +45,12 @@ def check(name, answer):
 
     answer: the learner's function, or the text of the learner's CUDA function.
     The right answer is computed first, inputs are compared with clones afterwards, outputs start
-    as NaN. Kernels run in the simulator, and after that on the GPU if there is one.
+    as NaN. CUDA runs in the simulator, Triton in its interpreter, and after that both run on the
+    GPU if there is one.
     """
     exercise = _find(name)
     _check_kind(exercise, answer)
-    devices = ["cpu"] + ["cuda"] * (exercise.is_kernel and torch.cuda.is_available())
+    devices = ["cpu"] + ["cuda"] * (exercise.runs_on_gpu and torch.cuda.is_available())
     for device in devices:
         lines = [_check_case(exercise, answer, case, device) for case in exercise.cases()]
         where = "" if device == "cpu" else " on your GPU"
@@ -79,6 +88,11 @@ def _check_kind(exercise, answer):
             )
     elif not callable(answer):
         raise TypeError(f"{exercise.name} must be a function, got {type(answer).__name__}")
+    elif exercise.is_triton and STUB_MARK in triton_answers.text_of(exercise.name, answer):
+        raise CheckFailed(
+            f"{exercise.name} is not written yet: put your code in place of the line "
+            f"'#error {STUB_MARK}'"
+        )
 
 
 def _check_case(exercise, answer, case, device):
@@ -111,18 +125,22 @@ def _run(exercise, answer, case, device):
     except (CheckFailed, KernelTextError, KernelFault):
         raise
     except Exception as error:
-        raise CheckFailed(_python_error(exercise, case, error)) from error
+        raise CheckFailed(_python_error(exercise, answer, case, error)) from error
     if actual is None:
         raise CheckFailed(f"{exercise.name} returned None: write it, and return {exercise.output}")
     return actual
 
 
-def _python_error(exercise, case, error):
-    own = [f for f in traceback.extract_tb(error.__traceback__) if f.name == exercise.name]
+def _python_error(exercise, answer, case, error):
+    if exercise.is_triton:
+        error = triton_answers.first_error(error)
+    names = (exercise.name, getattr(answer, "__name__", exercise.name))
+    own = [f for f in traceback.extract_tb(error.__traceback__) if f.name in names]
     where = ""
     if own:
         where = f" at `{own[-1].line}`" if own[-1].line else f" at line {own[-1].lineno}"
-    return f"{exercise.name} raised {type(error).__name__}{where} on {case.label}: {error}"
+    advice = triton_answers.advice_on(error) if exercise.is_triton else ""
+    return f"{exercise.name} raised {type(error).__name__}{where} on {case.label}: {error}{advice}"
 
 
 def _diagnosis(exercise, answer, case, actual):
@@ -137,6 +155,8 @@ def _diagnosis(exercise, answer, case, actual):
             f"\nEvery {exercise.output} is NaN: nothing was written there, or something that holds "
             "NaN was read, as shared memory does where nothing was staged."
         )
+    if exercise.is_triton and actual.isnan().all():
+        return f"\nEvery {exercise.output} is NaN: nothing was stored there."
     for mistake, output in exercise.mistakes.items():
         wrong = output(case)
         if wrong is None or wrong.shape != actual.shape:

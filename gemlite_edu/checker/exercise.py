@@ -17,6 +17,8 @@ class Exercise:
     """One thing to write, with everything needed to judge it.
 
     notebook: where it is an exercise; None for a check that only a lesson makes.
+    is_kernel: the answer is the text of a CUDA function, else it is a Python function.
+    is_triton: that function is in Triton; see `triton_answers`.
     output, dtype: what the answer computes is called, and its dtype.
     expected(case) -> (right output, None) for exact equality, (right float64 output, elementwise
         bound) where rounding is allowed.
@@ -43,6 +45,12 @@ class Exercise:
     traps: dict[str, Callable] = field(default_factory=dict)
     tolerance: str = "rounding"
     mistake_tolerance: float | None = None
+    is_triton: bool = False
+
+    @property
+    def runs_on_gpu(self):
+        """Whether an answer that is right on the CPU is run on a GPU too."""
+        return self.is_kernel or self.is_triton
 
     def bound_around(self, wrong, bound):
         """How far an answer may be from a wrong output; bound: how far from the right one."""

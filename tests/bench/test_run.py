@@ -21,6 +21,7 @@ from gemlite_edu.bench.table import table
 from gemlite_edu.kernels import KERNELS
 from gemlite_edu.measurements import read
 from gemlite_edu.timing import Timing
+from gemlite_edu.triton_kernels import KERNELS as TRITON_KERNELS
 
 CARD = Card("a card", 1_000, read_gb_per_s=4000.0, matmul_tflops=700.0, driver="1.2")
 RESULT = Result(Timing(1.0, 2.0, 3.0), nbytes=4_000_000, error=2e-4, copies=4, mhz=(1980, 3201))
@@ -123,7 +124,8 @@ def test_the_table_has_the_fastest_first_and_refusals_last(without_gpu):
 
 
 def test_every_kernel_of_the_package_and_every_peer_takes_part():
-    assert set(candidates()) == {*KERNELS, *PEERS}
+    triton = {"gemlite_linear", *(f"triton_{name}" for name in TRITON_KERNELS)}
+    assert set(candidates()) == {*KERNELS, *triton, *PEERS}
 
 
 def test_a_peer_is_added_by_a_file(monkeypatch, tmp_path):
@@ -299,7 +301,7 @@ def test_without_a_gpu_the_loop_is_measured_and_called_what_it_is():
         "simulator: a run",
         "simulator: unchanged kernel, new process",
         "simulator: changed hole to report, 256 rows",
-        "Triton interpreter: changed kernel to answer",
+        "Triton interpreter: changed function to answer",
         "Triton interpreter: a run",
     ):
         line = next(line for line in output.splitlines() if line.startswith(figure))

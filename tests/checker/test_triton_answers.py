@@ -1,0 +1,111 @@
+"""Answers that are functions in Triton: how check() reads, runs, and talks about them."""
+
+import linecache
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+
+from gemlite_edu.checker import EXERCISES, CheckFailed, check, triton_answers
+from gemlite_edu.checker.tiled_cases import exact_tiled
+from gemlite_edu.errors import KernelFault
+
+TRITON = [name for name in EXERCISES if EXERCISES[name].is_triton]
+
+
+@pytest.fixture(autouse=True)
+def own_progress(monkeypatch, tmp_path):
+    monkeypatch.setenv("GEMLITE_EDU_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def message_of(name, answer):
+    with pytest.raises(CheckFailed) as caught:
+        check(name, answer)
+    return str(caught.value)
+
+
+def unpack_tile(words, field: tl.constexpr, NBITS: tl.constexpr):
+    return (words >> (NBITS * field)) & ((1 << NBITS) - 1)
+
+
+@pytest.mark.parametrize("name", TRITON)
+def test_a_stub_is_not_run(name):
+    def answer():
+        """What there is to write."""
+        # error YOUR CODE HERE
+
+    assert message_of(name, answer) == (
+        f"{name} is not written yet: put your code in place of the line '#error YOUR CODE HERE'"
+    )
+
+
+@pytest.mark.parametrize("name", TRITON)
+def test_a_text_is_no_function(name):
+    with pytest.raises(TypeError, match=f"{name} must be a function, got str"):
+        check(name, "def f(): ...")
+
+
+def test_a_function_without_a_text_is_refused():
+    namespace = {}
+    exec("def unpack_tile(words, field, NBITS):\n    return words", namespace)
+    for answer in (namespace["unpack_tile"], lambda words, field, NBITS: words):
+        with pytest.raises(TypeError, match="^unpack_tile must be a def in a notebook"):
+            check("unpack_tile", answer)
+
+
+def test_a_notebook_cell_is_a_text(capsys):
+    source = (
+        "def unpack_tile(words, field, NBITS):\n    return (words >> NBITS * field) % 2**NBITS\n"
+    )
+    linecache.cache["<a cell>"] = len(source), None, source.splitlines(True), "<a cell>"
+    namespace = {}
+    exec(compile(source, "<a cell>", "exec"), namespace)
+    check("unpack_tile", namespace["unpack_tile"])
+    assert capsys.readouterr().out.startswith("unpack_tile: right, bit for bit in ")
+
+
+def test_it_may_be_jitted_already(capsys):
+    check("unpack_tile", triton.jit(unpack_tile))
+    assert "right, bit for bit" in capsys.readouterr().out
+
+
+def test_an_error_is_unwrapped_and_names_its_line():
+    def broken(words, field: tl.constexpr, NBITS: tl.constexpr):
+        return words.shifted(field)
+
+    message = message_of("unpack_tile", broken)
+    assert message.startswith("unpack_tile raised AttributeError at `return words.shifted(field)`")
+    assert "InterpreterError" not in message
+
+
+def test_a_wrong_number_of_arguments_is_told():
+    def of_words_alone(words):
+        return words
+
+    assert "takes 1 positional argument" in message_of("unpack_tile", of_words_alone)
+
+
+def test_outputs_start_as_nan_and_only_for_a_while():
+    with triton_answers.outputs_start_as_nan():
+        assert torch.empty(3).isnan().all()
+        assert torch.empty(3, dtype=torch.int32).unique().tolist() == [2**31 - 1]
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_a_product_is_that_of_the_replaced_kernel_and_is_watched():
+    case = exact_tiled(4, 32, None, N=3, K=128)
+    right, _ = EXERCISES["gemv_revsplitk"].expected(case)
+
+    def gemv(
+        x_ptr, W_ptr, high_ptr, scales_ptr, zeros_ptr, partial_ptr, M, N, K,
+        NBITS: tl.constexpr, FIELDS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr,
+        FMA: tl.constexpr, ATOMIC: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
+    ):  # fmt: skip
+        tl.store(partial_ptr + tl.arange(0, 2), tl.load(x_ptr + 1000 * K + tl.arange(0, 2)))
+
+    run = triton_answers.product
+    y = run("gemv", case.x, case.weight, {"unpack": unpack_tile}, "cpu")
+    assert torch.equal(y.float(), right)
+    with pytest.raises(KernelFault, match="reads outside of its tensors: element 128000 of x_ptr"):
+        run("gemv", case.x, case.weight, {"gemv": gemv}, "cpu")

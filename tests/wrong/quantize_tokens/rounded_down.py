@@ -1,0 +1,11 @@
+# diagnosis: x / scale is rounded down
+import torch
+
+
+def quantize_tokens(x):
+    x = x.float()
+    largest = x.abs().amax(dim=1, keepdim=True)
+    scales = largest / 127
+    scales[scales == 0] = 1
+    x_q = torch.floor(x / scales)
+    return x_q.to(torch.int8), scales
