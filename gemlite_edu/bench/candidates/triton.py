@@ -1,0 +1,52 @@
+"""The Triton kernels of this package, each by itself, and the layer that chooses among them."""
+
+from functools import partial
+
+import torch
+
+from gemlite_edu import tuning
+from gemlite_edu.bench.candidate import Candidate, Prepared
+from gemlite_edu.dtypes import DType
+from gemlite_edu.linear import GemLiteLinear
+from gemlite_edu.triton_kernels import KERNELS
+from gemlite_edu.triton_ops import MATMUL_TYPES
+
+_WIDTHS = (8, 4, 3, 2, 1)
+
+
+def _why_not(problem):
+    weights = problem.weights
+    if problem.transposed or weights.is_sparse or weights.nbits not in _WIDTHS:
+        return "dense 8, 4, 3, 2 or 1 bits, not transposed"
+    return ""
+
+
+def _prepare(matmul_type, weights, problem):
+    """matmul_type: of `forward_manual`; None: as the layer chooses."""
+    layer = GemLiteLinear(
+        weights.nbits,
+        group_size=problem.weights.group_size,
+        in_features=problem.K,
+        out_features=problem.N,
+        input_dtype=DType.FP16,
+        output_dtype=DType.FP16,
+    )
+    layer.pack(weights.W_q, weights.scales.half(), weights.zeros.half())
+    call = layer if matmul_type is None else partial(layer.forward_manual, matmul_type=matmul_type)
+    return Prepared(call, tuple(p.data for p in layer.parameters()))
+
+
+def _candidate(name, matmul_type):
+    return Candidate(
+        name,
+        "gemlite_edu",
+        torch.float16,
+        _why_not,
+        partial(_prepare, matmul_type),
+        build=tuning.kernels_hash()[:8],
+    )
+
+
+_TYPE_OF = {name: matmul_type for matmul_type, name in MATMUL_TYPES.items()}
+CANDIDATES = [_candidate(f"triton_{name}", _TYPE_OF[name]) for name in KERNELS]
+CANDIDATES.append(_candidate("gemlite_linear", None))
