@@ -16,6 +16,7 @@ _HOME = {
     "DType": "dtypes",
     "GemLiteMatmul": "matmul",
     "GemvLinear": "gemv_linear",
+    "GemLiteLinear": "linear",
     "check": "checker",
     "hint": "checker",
     "show": "draw",

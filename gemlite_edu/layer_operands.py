@@ -10,7 +10,6 @@ from gemlite_edu.packing.rows_cols import unpack_over_cols, unpack_over_rows
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 _EXACT_IN_FLOAT32, _EXACT_IN_FLOAT16, _LARGEST_INT8 = 2**24, 2**11, 128
-_PART_OF_A_STEP = 256
 
 
 def check_tensor(name, value, devices=("cpu", "cuda")):
@@ -29,15 +28,24 @@ def is_int(value, smallest=1):
 
 
 def codes_of(W_q, N, K, nbits):
-    """Codes (N, K) of such codes, or of words of the packing of `packing.rows_cols`."""
+    """Codes (N, K) of such codes, or of words of `packing.rows_cols`.
+
+    Words over columns may be transposed, (words, N), as GemLite's Triton version keeps them.
+    """
     if tuple(W_q.shape) == (N, K):
         return W_q
     codes_of_a_word = 8 * W_q.dtype.itemsize // nbits
-    if nbits in (8, 4, 2, 1) and tuple(W_q.shape) == (N, -(-K // codes_of_a_word)):
-        return unpack_over_cols(W_q, nbits, K)
-    if nbits in (8, 4, 2, 1) and tuple(W_q.shape) == (-(-N // codes_of_a_word), K):
+    shape, words = tuple(W_q.shape), (-(-N // codes_of_a_word), -(-K // codes_of_a_word))
+    if nbits == 3 or shape not in ((N, words[1]), (words[1], N), (words[0], K)):
+        check_weight_shape(W_q, N, K)
+    if N == K and shape == (words[0], K):
+        raise ValueError(
+            f"words {shape} of a square layer may be packed over rows, or over columns and "
+            "transposed: give codes, of packing.unpack_over_rows or packing.unpack_over_cols"
+        )
+    if shape == (words[0], K):
         return unpack_over_rows(W_q, nbits, N)
-    check_weight_shape(W_q, N, K)
+    return unpack_over_cols(W_q if shape[0] == N else W_q.T.contiguous(), nbits, K)
 
 
 def check_weight_shape(W, N, K):
@@ -87,16 +95,25 @@ def bias_of(bias, N, device):
 
 
 def fits_16_bits(scales, zeros, nbits, dtype):
-    """Whether weights of 16-bit `dtype` are finite, and rounded by less than 1/256 of a step."""
+    """Whether dense weights of 16-bit `dtype` are finite, and nearly what the codes say.
+
+    Rounding costs a weight half of the type's eps: 1/16 of a step between codes is allowed. It
+    costs every weight half of the type's smallest number: 1/256 of a step is allowed.
+    """
     if dtype not in (torch.float16, torch.bfloat16):
         return False
     limits, steps = torch.finfo(dtype), torch.ones(1) if scales is None else scales.float().abs()
     steps = steps[steps > 0]
     if not steps.numel() or not torch.isfinite(steps).all():
         return False
-    reach = 2**nbits + (0 if zeros is None else zeros.float().abs().max().item())
-    smallest_step = limits.tiny * limits.eps / 2 * _PART_OF_A_STEP
-    return steps.max().item() * reach < limits.max and steps.min().item() >= smallest_step
+    zeros = torch.zeros(1) if zeros is None else zeros.float()
+    reach = max(2**nbits - 1 - zeros.min().item(), zeros.max().item())  # of codes from their zero
+    smallest_step = limits.tiny * limits.eps / 2 * 256
+    return (
+        steps.max().item() * reach < limits.max
+        and reach * limits.eps / 2 <= 1 / 16
+        and steps.min().item() >= smallest_step
+    )
 
 
 def check_zeros_of_int8(zeros, layout):

@@ -70,11 +70,12 @@ def packed_weights(form, W_q, scales, zeros, bias, fma_mode, word_bits):
 
 
 def _plain(form, W, zeros):
-    allowed = (form.input_dtype.value,) if form.W_nbits == 16 else _PLAIN_8_BIT
-    if W.dtype not in allowed or form.W_nbits not in (8, 16):
+    allowed = {16: (form.input_dtype.value,), 8: (torch.uint8, *_PLAIN_8_BIT)}
+    takes = allowed.get(form.W_nbits, (torch.uint8,))
+    if W.dtype not in takes:
         raise TypeError(
-            f"W_q of {form.W_nbits} bits for {form.input_dtype} must be uint8 codes or "
-            f"{', '.join(map(str, allowed))}, got {W.dtype}"
+            f"W_q of {form.W_nbits} bits for {form.input_dtype} must be "
+            f"{' or '.join(map(str, takes))}, got {W.dtype}"
         )
     check_weight_shape(W, form.out_features, form.in_features)
     if form.groups > 1:

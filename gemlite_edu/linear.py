@@ -19,7 +19,7 @@ from gemlite_edu.layer_operands import (
 from gemlite_edu.layer_weights import TENSORS, packed_weights, saved_weights
 from gemlite_edu.operands import check_no_grad
 from gemlite_edu.triton_ops import CHOICES, MATMUL_TYPES, choose, form_of, kind_of, linear
-from gemlite_edu.weight_modes import ChannelScaleMode
+from gemlite_edu.weight_modes import ChannelScaleMode, WeightMode
 
 _METADATA = 12  # ints
 
@@ -38,9 +38,8 @@ class GemLiteLinear(torch.nn.Module):
     >>> layer = GemLiteLinear(4, group_size=32, in_features=64, out_features=2)
     >>> W_q = torch.full((2, 64), 9, dtype=torch.uint8)
     >>> layer = layer.pack(W_q, torch.full((2, 2), 0.5), torch.full((2, 2), 8.0))
-    >>> layer(torch.ones(1, 64).half())  # doctest: +ELLIPSIS
-    On the CPU ...
-    tensor([[32., 32.]], dtype=torch.float16)
+    >>> layer.explain(M=1).splitlines()[0]
+    'M = 1: GEMV, gemv'
     """
 
     cache_config = staticmethod(tuning.save)
@@ -62,7 +61,8 @@ class GemLiteLinear(torch.nn.Module):
             self.register_parameter(name, None)
         self.register_buffer("metadata", None)
         self._form = self.layout = self.mode = self._operator_form = None
-        if W_nbits is not None:
+        sizes = (W_nbits, group_size, in_features, out_features)
+        if any(size is not None for size in sizes):
             self._take_form(
                 LayerForm(
                     W_nbits,
@@ -90,6 +90,7 @@ class GemLiteLinear(torch.nn.Module):
         for each channel, or for each group of each channel, or None; W ~ (W_q - zeros) * scales.
         fma_mode: weights are q s + z', with z' = -zeros * scales rounded to the scales' type.
         packing_bitwidth: 32, 16 or 8 bits of codes in a word; None: whatever pads least.
+        Raises TypeError or ValueError, and stays as it was, for anything else.
         """
         if self._form is None:
             raise ValueError("this layer is empty: make it with W_nbits, group_size and its sizes")
@@ -110,16 +111,22 @@ class GemLiteLinear(torch.nn.Module):
         self.metadata = torch.tensor(ints, dtype=torch.int64, device=self.W_q.device)
         scales = self.scales if self.channel_scales is None else self.channel_scales
         x_dtype, nbits = self.input_dtype.value, self.layout.nbits
-        fits = nbits is not None and fits_16_bits(scales, self.zeros, nbits, x_dtype)
+        fits = self._has_dense_form() and fits_16_bits(scales, self.zeros, nbits, x_dtype)
         self._kind = kind_of(nbits is not None, x_dtype, self.output_dtype.value, fits)
         dot_dtype = torch.float16 if self.acc_dtype == DType.FP16 else torch.float32
         y_dtype = self.output_dtype.value
         self._operator_form = form_of(self.layout, self.mode, y_dtype, dot_dtype, self._kind)
 
+    def _has_dense_form(self):
+        """Whether a library can multiply by dense weights instead, and round no more than once."""
+        is_packed = self.layout.nbits is not None
+        return is_packed and self.mode != WeightMode.FMA and not self.scaled_activations
+
     def scale_activations(self, x):
         """(x of `input_dtype`, scales (M, 1)) with x ~ the product of both; override it at will.
 
-        What is put in its place is a function to the layer, which neither moves nor saves it.
+        What is put in its place is not moved with the layer, nor held by its state_dict; to pickle
+        the layer it must be one that can be pickled.
         """
         if self.input_dtype == DType.INT8:
             return scale_activations_int8(x)
@@ -135,7 +142,10 @@ class GemLiteLinear(torch.nn.Module):
             super().__setattr__(name, value)
 
     def forward(self, x):
-        """y (..., N) for x (..., K), by the kernel that `explain` names."""
+        """y (..., N) for x (..., K), by the kernel that `explain` names.
+
+        Raises TypeError or ValueError for another x, and for one that requires grad.
+        """
         return self._product(x, "")
 
     def forward_manual(self, x, matmul_type="GEMM"):
@@ -196,7 +206,8 @@ class GemLiteLinear(torch.nn.Module):
         scales = ChannelScaleMode.of(self.channel_scales is not None, self.scaled_activations)
         is_int32 = self.input_dtype == DType.INT8 and self.scales is None
         added = "int32" if is_int32 else "float32"
-        added = "float16 (the GEMVs: float32)" if self.acc_dtype == DType.FP16 else added
+        if self.acc_dtype == DType.FP16 and chosen in ("GEMM", "GEMM_SPLITK"):
+            added = "float16"
         lines = [
             f"M = {M}: {chosen}, {MATMUL_TYPES[chosen]}",
             f"{self._kind}:",
@@ -256,6 +267,8 @@ class GemLiteLinear(torch.nn.Module):
 
 def _read(metadata):
     """(LayerForm, ints of `LayerWeights`) of a saved layer's metadata."""
+    if metadata.is_meta:
+        raise ValueError("it has no numbers: it is on meta")
     if metadata.dtype != torch.int64 or tuple(metadata.shape) != (_METADATA,):
         raise ValueError(f"it must be {_METADATA} ints, got {tuple(metadata.shape)}")
     ints = metadata.tolist()

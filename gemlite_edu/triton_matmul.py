@@ -9,84 +9,18 @@ from functools import partial
 
 import torch
 
-from gemlite_edu.packing.plane_tiles import (
-    PlainTiles,
-    PlaneTiles,
-    best_layout,
-    pack_with_high,
-)
 from gemlite_edu.triton_kernels import KERNELS, kernel, launch, replaced
 from gemlite_edu.triton_kernels.configs import default_config
+from gemlite_edu.triton_weight import TritonWeight
 from gemlite_edu.weight_modes import WeightMode
+
+__all__ = ["Epilogue", "TritonWeight", "dense", "matmul", "rounded"]
 
 FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 X_DTYPES = (torch.float16, torch.bfloat16, *FLOAT8, torch.int8)
 _GEMV_KERNELS = ("gemv", "gemv_revsplitk")
 _OUTPUTS_OF_A_PROGRAM = 128  # of add_chunks
 _OUTPUTS_OF_A_TURN = 4096  # of add_chunks in the interpreter
-
-
-@dataclass(frozen=True)
-class TritonWeight:
-    """Weights in the layout of the Triton kernels, with what makes numbers of them.
-
-    words: `layout.shape(N)`; high: the third bits of 3-bit codes.
-    scales, zeros: (layout.padded_groups, N), as `mode` takes them.
-    channel_scales: (N,), by which whole sums over K are multiplied.
-    """
-
-    words: torch.Tensor
-    layout: PlaneTiles | PlainTiles
-    mode: WeightMode = WeightMode.NONE
-    scales: torch.Tensor | None = None
-    zeros: torch.Tensor | None = None
-    channel_scales: torch.Tensor | None = None
-    high: torch.Tensor | None = None
-
-    @staticmethod
-    def from_quantized(q, word_bits=None):
-        """The weight for a `QuantizedWeight` of 8, 4, 3, 2 or 1 bits, as (q - z) s.
-
-        word_bits: 32, 16 or 8 bits of codes in a word; None: whatever pads least.
-
-        >>> from gemlite_edu import quantize_linear
-        >>> weight = TritonWeight.from_quantized(quantize_linear(torch.ones(2, 32), 4))
-        >>> matmul("gemv", torch.ones(1, 32).half(), weight)
-        tensor([[32., 32.]], dtype=torch.float16)
-        """
-        N, K = q.W_q.shape
-        group_size = None if q.group_size == K else q.group_size
-        if word_bits is None:
-            layout = best_layout(q.nbits, K, group_size)
-        else:
-            layout = PlaneTiles(q.nbits, K, group_size, word_bits)
-        scales, zeros = (
-            layout.pad_groups(tensor.expand(N, K // q.group_size).T)
-            for tensor in (q.scales, q.zeros)
-        )
-        words, high = pack_with_high(q.W_q, layout)
-        return TritonWeight(words, layout, WeightMode.SHIFT_SCALE, scales, zeros, high=high)
-
-    @property
-    def N(self):
-        """Rows of W, columns of y."""
-        return self.words.shape[1]
-
-    @property
-    def tensors(self):
-        """What a kernel reads of it, in the order of its arguments."""
-        return self.words, self.high, self.scales, self.zeros
-
-    @property
-    def meta(self):
-        """What a kernel must know of it when it is compiled."""
-        return {
-            "NBITS": self.layout.nbits,
-            "FIELDS": self.layout.fields,
-            "DEPTH": self.layout.depth,
-            "GROUP": self.layout.padded_group if self.layout.group_size else None,
-            "FMA": self.mode == WeightMode.FMA,
-        }
 
 
 @dataclass(frozen=True)
@@ -119,6 +53,12 @@ def matmul(
     atomic: chunks of K are added in whatever order they are ready, not in a second pass.
     replace: {name: python function}, see `triton_kernels.replaced`. On the CPU such a kernel is
     watched: an access outside of its tensors raises KernelFault.
+    Raises TypeError or ValueError for another x, or a name that is no kernel's.
+
+    >>> from gemlite_edu import quantize_linear
+    >>> weight = TritonWeight.from_quantized(quantize_linear(torch.ones(2, 32), 4))
+    >>> matmul("gemv", torch.ones(1, 32).half(), weight)
+    tensor([[32., 32.]], dtype=torch.float16)
     """
     x = _checked(name, x, weight)
     interpreted = x.device.type == "cpu"
@@ -143,6 +83,9 @@ def _checked(name, x, weight):
         raise ValueError(f"x must be a tensor (M, {weight.layout.K}), got {came}")
     if x.dtype not in X_DTYPES:
         raise TypeError(f"x must be one of {', '.join(map(str, X_DTYPES))}, got {x.dtype}")
+    is_e4m3 = torch.float8_e4m3fn in (x.dtype, weight.words.dtype)
+    if is_e4m3 and x.is_cuda and torch.cuda.get_device_capability(x.device) < (8, 9):
+        raise ValueError("fp8 e4m3 needs a GPU of compute capability 8.9 or more: use e5m2, int8")
     if x.device != weight.words.device:
         raise ValueError(f"x is on {x.device} and the weight on {weight.words.device}: move one")
     return x.contiguous()

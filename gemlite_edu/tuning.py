@@ -5,9 +5,11 @@ were measured with, and {key: config}. It says nothing about another device or v
 """
 
 import hashlib
+import io
 import json
 import os
 import tempfile
+import tokenize
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +22,7 @@ from gemlite_edu.triton_kernels import FOLDER
 from gemlite_edu.triton_kernels.configs import candidates, default_config
 
 _BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+_MOST_COPIES = 64
 _SHIPPED = Path(__file__).parent / "data"
 _CONFIG_NAMES = {"BLOCK_M", "BLOCK_N", "chunks", "num_warps", "num_stages"}
 
@@ -71,11 +74,22 @@ def key_of(name, x, weight):
 
 
 def measured(name, x, weight, run):
-    """The fastest of the candidates, with weights that come from memory and not from a cache."""
+    """The fastest of the candidates; a default if the GPU has no memory left to try them.
+
+    As many copies of the weights take turns as it takes for none to stay in the L2, or 64.
+    """
+    with torch.cuda.device_of(x):
+        try:
+            return _fastest(name, x, weight, run)
+        except torch.OutOfMemoryError:
+            return default_config(name, len(x), weight.N, interpreted=False)
+
+
+def _fastest(name, x, weight, run):
     M = bucket(len(x))
     x = x.new_zeros((M, x.shape[1]))
     l2_bytes = torch.cuda.get_device_properties(x.device).L2_cache_size
-    copies = min(copies_needed(weight.words.nbytes, l2_bytes), 32)
+    copies = min(copies_needed(weight.words.nbytes, l2_bytes), _MOST_COPIES)
     weights = [_cloned(weight) for _ in range(copies)]
     times = {}
     for number, config in enumerate(choices := candidates(name, M, weight.N)):
@@ -118,17 +132,22 @@ def load(path):
     One from another device, triton, or version of the kernels is left aside with a notice.
     Raises ValueError for a file that `save` did not write.
     """
-    content = _read(path)
     device = _device()
+    _known(device).update(_usable(path, device))
+
+
+def _usable(path, device):
+    """The configs of a file, or none and a notice, if it is about something else."""
+    content = _read(path)
     for what, here in _about(device).items():
         if content[what] != here:
             print(f"{path} is not used: its {what} is {content[what]}, here it is {here}")
-            return
-    _known(device).update(content["configs"])
+            return {}
+    return content["configs"]
 
 
 def reset():
-    """Forget every config, the shipped ones too, until this process ends."""
+    """Forget every config of this device and of those met, the shipped ones too."""
     for device in {*_configs, _device()}:
         _configs[device] = {}
 
@@ -138,8 +157,8 @@ def _known(device):
     if device not in _configs:
         _configs[device] = {}
         shipped = _SHIPPED / f"triton_configs_{device.replace(' ', '_').lower()}.json"
-        if shipped.exists() and all(_read(shipped)[k] == v for k, v in _about(device).items()):
-            _configs[device] = _read(shipped)["configs"]
+        if shipped.exists():
+            _configs[device] |= _usable(shipped, device)
     return _configs[device]
 
 
@@ -165,9 +184,17 @@ def _about(device):
 @cache
 def kernels_hash():
     """A name for the kernels' texts as they are now."""
-    texts = [path.read_bytes() for path in sorted(FOLDER.glob("*.py"))]
-    jitted = b"".join(text for text in texts if b"@triton.jit" in text)
-    return hashlib.sha256(jitted).hexdigest()[:16]
+    texts = (path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.py")))
+    tokens = [token for text in texts if "@triton.jit" in text for token in _tokens(text)]
+    return hashlib.sha256(" ".join(tokens).encode()).hexdigest()[:16]
+
+
+def _tokens(text):
+    """What a compiler sees of a text: no comments, no docstrings, no line breaks."""
+    unseen = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE}
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in unseen and not token.string.startswith('"""'):
+            yield token.string
 
 
 def _read(path):

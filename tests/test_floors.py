@@ -13,7 +13,7 @@ FLOORS = [
     | {"activations", "instructions", "measurements", "roofline", "toy_card", "weight_modes"},
     {"packing"},
     {"sources", "build_cache", "operands", "launches", "triton_kernels"},
-    {"cuda", "simulator", "timing", "layer_operands"},
+    {"cuda", "simulator", "timing", "layer_operands", "triton_weight"},
     {"kernels", "progress", "info"},
     {"ops", "triton_matmul", "tuning", "layer_form", "layer_weights"},
     {"matmul", "gemv_linear", "triton_ops", "checkpoints"},

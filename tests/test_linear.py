@@ -1236,3 +1236,47 @@ def test_import_needs_no_gpu_and_says_nothing():
     code = "import gemlite_edu.core, sys; assert 'triton' not in sys.modules, 'slow import'"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_token_scales_and_many_rows_do_not_overflow_before_they_are_scaled():
+    q = quantize_linear(torch.randn(N, K, generator=torch.Generator().manual_seed(0)), 4)
+    layer = GemLiteLinear(4, None, K, N, scaled_activations=True).pack(q.W_q, q.scales, q.zeros)
+    layer.scale_activations = lambda x: ((x * 1000).half(), torch.full((len(x), 1), 1e-3))
+    x = activations(70, K)
+    expected = reference.matmul(x, q.dequantize(torch.float64))
+    assert (layer(x).double() - expected).norm() / expected.norm() < 2**-9
+
+
+def test_autocast_changes_no_type():
+    q = quantize_linear(torch.randn(N, K), 4)
+    layer = GemLiteLinear(4, None, K, N).pack(q.W_q, q.scales, q.zeros)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert [layer(activations(M, K)).dtype for M in (4, 70)] == [torch.float16] * 2
+
+
+@pytest.mark.parametrize("input_dtype", [DType.FP16, DType.BF16])
+def test_dense_weights_are_not_used_where_they_lose_the_codes(input_dtype):
+    """bf16 holds 8 bits of a weight: 8-bit codes and their rounding do not fit."""
+    q = quantize_linear(torch.randn(N, K), 8)
+    layer = GemLiteLinear(8, None, K, N, input_dtype, input_dtype)
+    layer.pack(q.W_q, q.scales, torch.full((N, 1), 128.0))
+    fits = "DEQUANTIZE" in layer.explain(M=1000).splitlines()[0]
+    assert fits == (input_dtype == DType.FP16)
+
+
+def test_words_over_columns_may_be_transposed_as_gemlite_keeps_them():
+    W_q = torch.randint(0, 16, (N, K), dtype=torch.uint8)
+    words = pack_over_cols(W_q, 4).T
+    layers = [GemLiteLinear(4, None, K, N).pack(weights, 1.0, 8.0) for weights in (W_q, words)]
+    assert torch.equal(layers[0].W_q, layers[1].W_q)
+
+
+def test_words_of_a_square_layer_that_may_be_either_are_refused():
+    W_q = torch.randint(0, 16, (64, 64), dtype=torch.uint8)
+    with pytest.raises(ValueError, match="may be packed over rows, or over columns and transposed"):
+        GemLiteLinear(4, None, 64, 64).pack(pack_over_rows(W_q, 4), 1.0, 8.0)
+
+
+def test_sizes_without_a_width_are_refused():
+    with pytest.raises(ValueError, match="W_nbits must be"):
+        GemLiteLinear(group_size=32, in_features=64, out_features=64)

@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parent
 KERNELS = ("gemv", "gemv_revsplitk", "gemm_splitk", "gemm")
 _FILE_OF = {"unpack": "dequantize"} | {name: name for name in KERNELS}
 _numbers = itertools.count()
-_one_at_a_time = threading.RLock()  # the interpreter is one for the whole process
+_one_at_a_time = threading.RLock()  # the interpreter changes triton for the whole process
 
 
 def launch(function, interpreted, grid, *arguments, watched=False, **meta):
@@ -30,7 +30,8 @@ def launch(function, interpreted, grid, *arguments, watched=False, **meta):
     watched: in the interpreter, accesses outside of its tensors are a KernelFault.
     """
     if not interpreted:
-        function[grid](*arguments, **meta)
+        with _one_at_a_time:
+            function[grid](*arguments, **meta)
         return
     named = zip(function.arg_names, arguments, strict=False)
     tensors = {name: value for name, value in named if hasattr(value, "data_ptr")}
@@ -92,7 +93,7 @@ def _mode(interpreted):
     """While this lasts, `triton.jit` makes functions for that mode."""
     from triton import knobs
 
-    with knobs.runtime.scope():
+    with _one_at_a_time, knobs.runtime.scope():
         knobs.runtime.interpret = interpreted
         yield
 

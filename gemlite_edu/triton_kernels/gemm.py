@@ -4,7 +4,7 @@ Grid (N / BLOCK_N, M / BLOCK_M). W is the left operand, y^T = W x^T. A block of 
 it was made: scaled by channel and by token, biased, and stored.
 
 x (M, K), W_packed and high: `packing.plane_tiles`; scales, zeros (K / GROUP, N); channel_scales and
-bias (N,), token_scales (M,); each of the last seven may be None.
+bias (N,), token_scales (M,); all but x and W_packed may be None.
 Source: GemLite's GEMM (seed 001), after GPTQ-triton.
 """
 
