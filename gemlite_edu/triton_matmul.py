@@ -10,7 +10,7 @@ from functools import partial
 import torch
 
 from gemlite_edu.triton_kernels import KERNELS, kernel, launch, replaced
-from gemlite_edu.triton_kernels.configs import default_config
+from gemlite_edu.triton_kernels.configs import default_config, is_gemv
 from gemlite_edu.triton_weight import TritonWeight
 from gemlite_edu.weight_modes import WeightMode
 
@@ -18,7 +18,6 @@ __all__ = ["Epilogue", "TritonWeight", "dense", "matmul", "rounded"]
 
 FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 X_DTYPES = (torch.float16, torch.bfloat16, *FLOAT8, torch.int8)
-_GEMV_KERNELS = ("gemv", "gemv_revsplitk")
 _OUTPUTS_OF_A_PROGRAM = 128  # of add_chunks
 _OUTPUTS_OF_A_TURN = 4096  # of add_chunks in the interpreter
 
@@ -174,7 +173,7 @@ def _launch_split(run, name, x, weight, config, types, atomic):
     chunks = min(config["chunks"], K // weight.layout.tile)
     make = torch.zeros if atomic else torch.empty
     chunk_sums = make((1 if atomic else chunks, M, N), dtype=types.sums, device=x.device)
-    if name in _GEMV_KERNELS:
+    if is_gemv(name):
         meta = _blocks(config, "BLOCK_N") | {"STAGES": config["num_stages"]}
         grid = (M * -(-N // meta["BLOCK_N"]), chunks)
     else:

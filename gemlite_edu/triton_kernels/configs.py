@@ -26,6 +26,11 @@ def _config(*values):
     return dict(zip(_NAMES, values, strict=True))
 
 
+def is_gemv(name):
+    """Whether a kernel takes one row of x at a time, without tensor cores."""
+    return name.startswith("gemv")
+
+
 def block_m(M):
     """Rows of x of a program that uses tensor cores.
 
@@ -37,9 +42,8 @@ def block_m(M):
 
 def default_config(name, M, N, interpreted):
     """A config that is right for every problem on every GPU; not measured, so not the fastest."""
-    is_gemv = name.startswith("gemv")
     if interpreted:
-        return _config(*_INTERPRETED["gemv" if is_gemv else "gemm"])
+        return _config(*_INTERPRETED["gemv" if is_gemv(name) else "gemm"])
     first = candidates(name, M, N)[0]
     if first["BLOCK_M"] <= 16:
         return first
@@ -48,7 +52,7 @@ def default_config(name, M, N, interpreted):
 
 def candidates(name, M, N):
     """Configs worth trying for M rows of x and N of W; the likeliest first."""
-    rows = 1 if name.startswith("gemv") else block_m(M)
+    rows = 1 if is_gemv(name) else block_m(M)
     shapes = _SHAPES[name] if rows <= 16 else _GEMM_MANY
     found = [
         _config(rows, block_n, chunks, warps, stages)

@@ -1,9 +1,8 @@
 """The kernels' texts, as they ship."""
 
 import ast
-from pathlib import Path
 
-FOLDER = Path(__file__).parent
+from gemlite_edu.triton_kernels import FOLDER
 
 
 def text_of(name, function=None):
