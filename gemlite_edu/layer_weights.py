@@ -63,10 +63,20 @@ def packed_weights(form, W_q, scales, zeros, bias, fma_mode, word_bits):
     bias = bias_of(bias, form.out_features, W_q.device)
     weights = LayerWeights(layout, mode, {"W_q": words, "high": high, **inside, "bias": bias})
     _check_output(form, weights)
-    if form.input_dtype == DType.INT8 and "scales" not in _INSIDE[mode]:
-        top = 128 if layout.nbits is None else 2**layout.nbits - 1
-        check_int32_range(form.in_features, top, weights.tensors["zeros"])
+    _check_sums(form, weights)
     return weights
+
+
+def _check_sums(form, weights):
+    """Raise unless sums of int8 x are exact, and stay in int32 if they are not scaled inside."""
+    layout, zeros = weights.layout, weights.tensors["zeros"]
+    if form.input_dtype != DType.INT8 or weights.mode == WeightMode.FMA:
+        return
+    if zeros is not None:
+        check_zeros_of_int8(zeros[: form.groups], layout)
+    if "scales" not in _INSIDE[weights.mode]:
+        top = 128 if layout.nbits is None else 2**layout.nbits - 1
+        check_int32_range(form.in_features, top, zeros)
 
 
 def _plain(form, W, zeros):
@@ -112,8 +122,6 @@ def _scaled(form, layout, scales, zeros, fma_mode, device):
     N, groups = form.out_features, form.groups
     scales = per_group("scales", scales, N, groups, device)
     zeros = per_group("zeros", zeros, N, groups, device)
-    if zeros is not None and form.input_dtype == DType.INT8:
-        check_zeros_of_int8(zeros, layout)
     channel_scales = None
     if scales is not None and scales.shape[0] == 1:
         scales, channel_scales = None, scales[0]
@@ -161,6 +169,7 @@ def saved_weights(form, ints, tensors):
             raise ValueError(f"the saved layer must have {name} {shape}, got {came}")
     weights = LayerWeights(layout, mode, tensors)
     _check_output(form, weights)
+    _check_sums(form, weights)
     return weights
 
 

@@ -53,8 +53,8 @@ class GemLiteLinear(torch.nn.Module):
         out_features=None,
         input_dtype=DType.FP16,
         output_dtype=DType.FP16,
-        acc_dtype=None,
         scaled_activations=False,
+        acc_dtype=None,
     ):
         super().__init__()
         for name in TENSORS:

@@ -107,7 +107,8 @@ def linear(
         return _by_library(x, weight, epilogue)
     name = MATMUL_TYPES[matmul_type]
     run = partial(_run, name, epilogue=epilogue, dot_dtype=dot_dtype)
-    return run(x, weight, tuning.config_for(name, x, weight, partial(_timed, run, epilogue)))
+    timed = partial(_timed, run, epilogue)
+    return run(x, weight, tuning.config_for(name, x, weight, timed, dot_dtype))
 
 
 @linear.register_fake

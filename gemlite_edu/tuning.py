@@ -45,7 +45,7 @@ def bucket(M):
     return next((limit for limit in _BUCKETS if M <= limit), _BUCKETS[-1])
 
 
-def config_for(name, x, weight, run):
+def config_for(name, x, weight, run, dot_dtype=torch.float32):
     """The config of kernel `name` for x (M, K): known, or measured now; a default on the CPU.
 
     run(x, weight, config): the product that is to be fast. While a CUDA graph is captured, or
@@ -55,7 +55,7 @@ def config_for(name, x, weight, run):
     if x.device.type != "cuda":
         return default_config(name, M, N, interpreted=True)
     device = torch.cuda.get_device_name(x.device)
-    known, key = _known(device), key_of(name, x, weight)
+    known, key = _known(device), key_of(name, x, weight, dot_dtype)
     if key not in known:
         if not _measures or torch.cuda.is_current_stream_capturing():
             return default_config(name, bucket(M), N, interpreted=False)
@@ -63,14 +63,15 @@ def config_for(name, x, weight, run):
     return known[key]
 
 
-def key_of(name, x, weight):
+def key_of(name, x, weight, dot_dtype=torch.float32):
     """What a config was measured for, as the text that a file has it under."""
     layout, high = weight.layout, "" if weight.high is None else "+high"
     group = layout.group_size or "channel"
     words = str(weight.words.dtype).removeprefix("torch.") + high
     types = f"{str(x.dtype).removeprefix('torch.')} x {layout.nbits or ''}{words}"
     shape = f"M{bucket(len(x))} N{weight.N} K{layout.K}"
-    return f"{name} {shape} group {group} {types} {weight.mode.name}"
+    dot = "" if dot_dtype == torch.float32 else f" in {str(dot_dtype).removeprefix('torch.')}"
+    return f"{name} {shape} group {group} {types} {weight.mode.name}{dot}"
 
 
 def measured(name, x, weight, run):

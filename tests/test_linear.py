@@ -1280,3 +1280,12 @@ def test_words_of_a_square_layer_that_may_be_either_are_refused():
 def test_sizes_without_a_width_are_refused():
     with pytest.raises(ValueError, match="W_nbits must be"):
         GemLiteLinear(group_size=32, in_features=64, out_features=64)
+
+
+def test_a_saved_layer_of_int8_x_with_zeros_that_are_not_whole_is_refused():
+    q = quantize_linear(torch.randn(N, K), 4)
+    layer = GemLiteLinear(4, None, K, N, DType.INT8, DType.FP32).pack(q.W_q, q.scales, 8.0)
+    state = layer.state_dict()
+    state["zeros"] = state["zeros"] + 0.5
+    with pytest.raises(RuntimeError, match="INT8 x takes whole zeros"):
+        GemLiteLinear().load_state_dict(state)

@@ -130,7 +130,8 @@ def test_another_problem_has_another_key():
         ("gemm", rows(4), weight(nbits=8, group_size=None, weights=torch.float8_e4m3fn)),
     ]
     keys = [tuning.key_of(*problem) for problem in problems]
-    assert len(set(keys)) == len(keys)
+    keys.append(tuning.key_of(*problems[0], torch.float16))
+    assert len(set(keys)) == len(problems) + 1
     assert all(isinstance(key, str) and "\n" not in key for key in keys)
 
 
