@@ -6,10 +6,11 @@ one factor for all of a token can be taken out of that sum, and one for each k c
 
 import torch
 
+from gemlite_edu.dtypes import FLOAT8
+
 _INT8_MAX = 127
 _SMALLEST_SCALE = 2.0**-126  # float32 below it has fewer than 24 bits
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32)
-_FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 
 
 def scale_activations_int8(x):
@@ -58,7 +59,7 @@ def scale_activations_fp8(x, dtype=torch.float8_e4m3fn):
     >>> x_q.tolist(), scales.item()
     ([[2.0, -448.0, 0.3125]], 1.0)
     """
-    if dtype not in _FLOAT8:
+    if dtype not in FLOAT8:
         raise TypeError(f"dtype must be torch.float8_e4m3fn or torch.float8_e5m2, got {dtype}")
     values, scales = _in_steps(x, torch.finfo(dtype).max)
     return values.to(dtype).reshape(x.shape), scales

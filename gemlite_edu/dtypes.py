@@ -4,6 +4,8 @@ from enum import Enum
 
 import torch
 
+FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
+
 
 class DType(Enum):
     """A number type; `value` is torch's. Saved layers number them in this order.
@@ -19,3 +21,12 @@ class DType(Enum):
     FP32 = torch.float32
     FP8 = torch.float8_e4m3fn
     FP8e5 = torch.float8_e5m2
+
+
+def name_of(dtype):
+    """A torch dtype without its "torch.".
+
+    >>> name_of(torch.int8)
+    'int8'
+    """
+    return str(dtype).removeprefix("torch.")

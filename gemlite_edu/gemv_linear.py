@@ -4,6 +4,7 @@ import json
 
 import torch
 
+from gemlite_edu.dtypes import name_of
 from gemlite_edu.errors import UntrustedText
 from gemlite_edu.kernels import KERNELS
 from gemlite_edu.operands import per_group
@@ -122,7 +123,7 @@ class GemvLinear(torch.nn.Module):
             "nbits": gemv.nbits,
             "group_size": gemv.group_size,
             "replace": gemv.replace,
-            "x_dtype": str(gemv.x_dtype).removeprefix("torch."),
+            "x_dtype": name_of(gemv.x_dtype),
         }
 
     def set_extra_state(self, state):

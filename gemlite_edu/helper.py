@@ -7,13 +7,13 @@ import math
 
 import torch
 
+from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.dtypes import DType
 from gemlite_edu.linear import GemLiteLinear
 
 __all__ = ["A8W8_fp8_dynamic", "A8W8_int8_dynamic", "A8Wn_dynamic", "A16W8", "A16Wn"]
 
 _SIXTEEN_BITS = {torch.float16: DType.FP16, torch.bfloat16: DType.BF16}
-_SMALLEST_SCALE = 2.0**-126
 _NUMBERS = ("scale", "zero")  # in hqq's meta
 
 
@@ -109,15 +109,12 @@ class A8Wn_dynamic(A16Wn):
 
 
 def _per_channel(W, dtype):
-    """(W / scales as `dtype`, scales (N, 1) float32) of W (N, K) float32."""
-    largest = torch.finfo(dtype).max if dtype.is_floating_point else torch.iinfo(dtype).max
+    """(W / scales as `dtype`, scales (N, 1) float32) of W (N, K) float32: a channel is a token."""
     if W.device.type == "meta" or not W.numel():
         raise ValueError(f"the weight has no numbers: it is {tuple(W.shape)} on {W.device}")
     if not torch.isfinite(W).all():
         raise ValueError("the weight has NaN or infinite entries: clean it before quantizing")
-    scales = (W.abs().amax(1, keepdim=True) / largest).clamp(min=_SMALLEST_SCALE)
-    values = (W / scales).clamp(-largest, largest)
-    return (values if dtype.is_floating_point else values.round()).to(dtype), scales
+    return scale_activations_int8(W) if dtype == torch.int8 else scale_activations_fp8(W, dtype)
 
 
 def _bias(bias, dtype):

@@ -5,6 +5,8 @@ import numbers
 
 import torch
 
+from gemlite_edu.dtypes import name_of
+
 _INT32_END = 2**31
 _LARGEST_INT8 = 128
 
@@ -45,12 +47,12 @@ def per_group(name, value, shape, dtype, device):
     form = f"({N}, 1)" if groups == 1 else f"({N}, 1) or ({N}, {groups})"
     if not isinstance(value, torch.Tensor):
         came = type(value).__name__
-        raise TypeError(f"{name} must be a number or a {_short(dtype)} tensor {form}, got {came}")
+        raise TypeError(f"{name} must be a number or a {name_of(dtype)} tensor {form}, got {came}")
     check_no_grad(name, value)
     if value.dtype != dtype or value.layout != torch.strided:
         cast = "float" if dtype == torch.float32 else "int"
         came = value.dtype if value.layout == torch.strided else value.layout
-        raise TypeError(f"{name} must be {_short(dtype)}, got {came}: use {name}.{cast}()")
+        raise TypeError(f"{name} must be {name_of(dtype)}, got {came}: use {name}.{cast}()")
     if value.device != device:
         raise ValueError(f"{name} is on {value.device} and x on {device}: move one to the other")
     if value.numel() == 1:
@@ -122,7 +124,3 @@ def check_out(out, shape, dtype, device, tensors):
 def _shares_memory(a, b):
     """Whether two contiguous tensors have a byte in common."""
     return a.data_ptr() < b.data_ptr() + b.nbytes and b.data_ptr() < a.data_ptr() + a.nbytes
-
-
-def _short(dtype):
-    return str(dtype).removeprefix("torch.")

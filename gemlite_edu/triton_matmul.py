@@ -9,6 +9,7 @@ from functools import partial
 
 import torch
 
+from gemlite_edu.dtypes import FLOAT8, name_of
 from gemlite_edu.triton_kernels import KERNELS, kernel, launch, replaced
 from gemlite_edu.triton_kernels.configs import default_config, is_gemv
 from gemlite_edu.triton_weight import TritonWeight
@@ -16,7 +17,6 @@ from gemlite_edu.weight_modes import WeightMode
 
 __all__ = ["Epilogue", "TritonWeight", "dense", "matmul", "rounded"]
 
-FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 X_DTYPES = (torch.float16, torch.bfloat16, *FLOAT8, torch.int8)
 _OUTPUTS_OF_A_PROGRAM = 128  # of add_chunks
 _OUTPUTS_OF_A_TURN = 4096  # of add_chunks in the interpreter
@@ -213,4 +213,4 @@ def _tl(dtype):
     """Triton's name of a torch dtype."""
     import triton.language as tl
 
-    return getattr(tl, str(dtype).removeprefix("torch."))
+    return getattr(tl, name_of(dtype))

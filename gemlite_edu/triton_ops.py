@@ -9,6 +9,7 @@ from functools import cache, partial
 import torch
 
 from gemlite_edu import tuning
+from gemlite_edu.dtypes import name_of
 from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
 from gemlite_edu.triton_matmul import Epilogue, TritonWeight, dense, matmul
 from gemlite_edu.weight_modes import WeightMode
@@ -58,14 +59,14 @@ def form_of(layout, mode, y_dtype, dot_dtype, kind):
     """All that is not a tensor, as the one text that the operator takes; kind: of `CHOICES`."""
     shape = {"K": layout.K}
     if layout.nbits is None:
-        shape["dtype"] = _name(layout.dtype)
+        shape["dtype"] = name_of(layout.dtype)
     else:
         shape |= {
             "nbits": layout.nbits,
             "group_size": layout.group_size,
             "word_bits": layout.word_bits,
         }
-    types = {"mode": mode.name, "y_dtype": _name(y_dtype), "dot_dtype": _name(dot_dtype)}
+    types = {"mode": mode.name, "y_dtype": name_of(y_dtype), "dot_dtype": name_of(dot_dtype)}
     return json.dumps(types | {"layout": shape, "kind": kind})
 
 
@@ -131,7 +132,3 @@ def _by_library(x, weight, epilogue):
     bias = None if epilogue.bias is None else epilogue.bias.to(x.dtype)
     with torch.autocast(x.device.type, enabled=False):
         return torch.nn.functional.linear(weight.layout.pad(x), dense(weight, x.dtype), bias)
-
-
-def _name(dtype):
-    return str(dtype).removeprefix("torch.")

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import torch
 
+from gemlite_edu.dtypes import name_of
 from gemlite_edu.timing import CudaGraphClock, copies_needed, time_replays
 from gemlite_edu.triton_kernels import FOLDER
-from gemlite_edu.triton_kernels.configs import candidates, default_config
+from gemlite_edu.triton_kernels.configs import NAMES, candidates, default_config
 
 _BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 _MOST_COPIES = 64
 _SHIPPED = Path(__file__).parent / "data"
-_CONFIG_NAMES = {"BLOCK_M", "BLOCK_N", "chunks", "num_warps", "num_stages"}
 
 _configs = {}  # {device name: {key: config}}
 _measures = True
@@ -67,10 +67,10 @@ def key_of(name, x, weight, dot_dtype=torch.float32):
     """What a config was measured for, as the text that a file has it under."""
     layout, high = weight.layout, "" if weight.high is None else "+high"
     group = layout.group_size or "channel"
-    words = str(weight.words.dtype).removeprefix("torch.") + high
-    types = f"{str(x.dtype).removeprefix('torch.')} x {layout.nbits or ''}{words}"
+    words = name_of(weight.words.dtype) + high
+    types = f"{name_of(x.dtype)} x {layout.nbits or ''}{words}"
     shape = f"M{bucket(len(x))} N{weight.N} K{layout.K}"
-    dot = "" if dot_dtype == torch.float32 else f" in {str(dot_dtype).removeprefix('torch.')}"
+    dot = "" if dot_dtype == torch.float32 else f" in {name_of(dot_dtype)}"
     return f"{name} {shape} group {group} {types} {weight.mode.name}{dot}"
 
 
@@ -215,7 +215,7 @@ def _read(path):
 
 def _is_config(config):
     return (
-        config.keys() == _CONFIG_NAMES
+        config.keys() == set(NAMES)
         and all(
             isinstance(value, int) and not isinstance(value, bool) and value > 0
             for value in config.values()

@@ -4,7 +4,7 @@ BLOCK_N, BLOCK_M: rows of W and of x of a program. chunks: in how many parts K i
 programs. num_warps, num_stages: warps of a program; tiles in flight at once.
 """
 
-_NAMES = ("BLOCK_M", "BLOCK_N", "chunks", "num_warps", "num_stages")
+NAMES = ("BLOCK_M", "BLOCK_N", "chunks", "num_warps", "num_stages")
 _INTERPRETED = {"gemv": (1, 512, 1, 1, 1), "gemm": (64, 512, 1, 1, 1)}
 
 # Rows of W of a program, its warps, tiles in flight; the number of chunks is tried apart.
@@ -23,7 +23,7 @@ _WARPS_AT_ONCE = (1000, 10000)  # of all programs: a big GPU is busy, and not sw
 
 
 def _config(*values):
-    return dict(zip(_NAMES, values, strict=True))
+    return dict(zip(NAMES, values, strict=True))
 
 
 def is_gemv(name):
