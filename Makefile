@@ -12,11 +12,12 @@ lab:
 	@$(SETUP) lab
 	@$(BIN)/python tools/open_lab.py
 
+# pytest's workers have the cores already: a second thread of torch in each would only wait.
 test:
 	@$(SETUP) test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@GEMLITE_EDU_PROGRESS=$$(mktemp -d)/progress.json $(BIN)/python -m pytest \
+	@OMP_NUM_THREADS=1 GEMLITE_EDU_PROGRESS=$$(mktemp -d)/progress.json $(BIN)/python -m pytest \
 	  -n auto --maxprocesses 4 --dist loadfile --nbval --doctest-modules gemlite_edu tests notebooks solutions
 
 test-gpu:
