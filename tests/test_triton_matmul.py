@@ -359,6 +359,28 @@ def gemv_that_adds_before_the_start(
     tl.atomic_add(partial_ptr - 1, 1.0)
 
 
+def gemv_of_pairs(
+    x_ptr, W_ptr, high_ptr, scales_ptr, zeros_ptr, partial_ptr, M, N, K,
+    NBITS: tl.constexpr, FIELDS: tl.constexpr, DEPTH: tl.constexpr, GROUP: tl.constexpr,
+    FMA: tl.constexpr, ATOMIC: tl.constexpr, BLOCK_N: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    m, chunk = tl.program_id(0) % M, tl.program_id(1)
+    first = tl.program_id(0) // M * BLOCK_N
+    even = first + 2 * tl.arange(0, BLOCK_N // 2)
+    n = first + tl.arange(0, BLOCK_N)
+    values = tl.interleave(even, even + 1).to(tl.float32)
+    tl.store(partial_ptr + (chunk * M + m) * N + n, values, mask=n < N)
+
+
+def test_functions_that_triton_wrote_in_triton_work_in_every_launch():
+    """tl.interleave names a part of the interpreter, which must still be there the second time."""
+    case = example("gemv", channel_mode=ChannelScaleMode.NONE, bias=False, chunks=1, y_dtype=FP32)
+    inputs = make_case(case)
+    for _ in range(2):
+        y = run(case, inputs, replace={"gemv": gemv_of_pairs})
+        assert torch.equal(y, torch.arange(case.N).float().expand(case.M, -1))
+
+
 @pytest.mark.parametrize("function", [own_gemv, triton.jit(own_gemv)], ids=["python", "jitted"])
 def test_a_whole_kernel_may_be_replaced(function):
     case = example("gemv", channel_mode=ChannelScaleMode.NONE, bias=False, chunks=1, y_dtype=FP32)

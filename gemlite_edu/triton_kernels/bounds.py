@@ -66,8 +66,14 @@ def _inside(addresses, size, tensors):
     inside = np.zeros(addresses.shape, dtype=bool)
     for tensor in tensors.values():
         start = tensor.data_ptr()
-        inside |= (addresses >= start) & (addresses + size <= start + tensor.nbytes)
+        inside |= (addresses >= start) & (addresses + size <= start + _span(tensor))
     return inside
+
+
+def _span(tensor):
+    """Bytes from the first element of a tensor to the end of its last one, gaps included."""
+    last = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return (last + 1) * tensor.element_size()
 
 
 def _place(address, tensors):
@@ -75,11 +81,11 @@ def _place(address, tensors):
 
     def distance(item):
         start = item[1].data_ptr()
-        return max(start - address, address - (start + item[1].nbytes - 1))
+        return max(start - address, address - (start + _span(item[1]) - 1))
 
     name, tensor = min(tensors.items(), key=distance)
     index = int(address - tensor.data_ptr()) // tensor.element_size()
-    elements = tensor.nbytes // tensor.element_size()
+    elements = _span(tensor) // tensor.element_size()
     return f"outside of its tensors: element {index} of {name}, which has {elements}"
 
 

@@ -12,12 +12,15 @@ from functools import cache
 @contextmanager
 def interpreting():
     """While this lasts, functions jitted for the interpreter can be launched."""
+    from triton.runtime import interpreter
+
     places = _places()
     before = [dict(vars(place)) for place in places]
     try:
         _patch_after_the_interpreter()
         for module, name, function in _written_in_triton():
             setattr(module, name, function)
+            module.interpreter_semantic = interpreter.interpreter_semantic  # their own text asks it
         yield
     finally:
         for place, names in zip(places, before, strict=True):
