@@ -2,6 +2,7 @@
 
 from gemlite_edu.packing.address_map import Address, pack_by_map, unpack_by_map
 from gemlite_edu.packing.bit_planes import BitPlanes3, pack_3bit_planes, unpack_3bit_planes
+from gemlite_edu.packing.int4_pairs import Int4Pairs, pack_2xint4, unpack_2xint4
 from gemlite_edu.packing.rows_cols import (
     OverCols,
     OverRows,
@@ -26,10 +27,12 @@ from gemlite_edu.packing.warp_interleaved import (
 __all__ = [
     "Address",
     "BitPlanes3",
+    "Int4Pairs",
     "OverCols",
     "OverRows",
     "Sparse1in2",
     "WarpInterleaved",
+    "pack_2xint4",
     "pack_3bit_planes",
     "pack_by_map",
     "pack_over_cols",
@@ -38,6 +41,7 @@ __all__ = [
     "pack_warped_int32",
     "pack_warped_int32_8bit_50_sparse",
     "tiled_sparsity_50",
+    "unpack_2xint4",
     "unpack_3bit_planes",
     "unpack_by_map",
     "unpack_over_cols",
