@@ -3,18 +3,16 @@
 AxWy: x bits of activations, y of weights; "dynamic": activations are quantized in each call.
 """
 
-import math
-
 import torch
 
 from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.dtypes import DType
+from gemlite_edu.hqq_layers import codes_of_hqq
 from gemlite_edu.linear import GemLiteLinear
 
 __all__ = ["A8W8_fp8_dynamic", "A8W8_int8_dynamic", "A8Wn_dynamic", "A16W8", "A16Wn"]
 
 _SIXTEEN_BITS = {torch.float16: DType.FP16, torch.bfloat16: DType.BF16}
-_NUMBERS = ("scale", "zero")  # in hqq's meta
 
 
 class _FromLayer:
@@ -85,7 +83,7 @@ class A16Wn(_FromLayer):
 
     def from_hqqlinear(self, hqq_linear):
         """A `GemLiteLinear` of the codes, scales and zeros that hqq found; its layer stays."""
-        W_q, scales, zeros, nbits, group_size = _of_hqq(hqq_linear)
+        W_q, scales, zeros, nbits, group_size = codes_of_hqq(hqq_linear)
         dtype, (N, K) = self._dtype_for(hqq_linear.meta["scale"]), W_q.shape
         return self._packed(
             N,
@@ -119,36 +117,3 @@ def _per_channel(W, dtype):
 
 def _bias(bias, dtype):
     return None if bias is None else bias.detach().to(dtype.value)
-
-
-def _of_hqq(layer):
-    """(W_q (N, K) uint8, scales, zeros (N, groups), bits, group_size) of hqq's HQQLinear.
-
-    hqq need not be installed: what counts is `meta` and `unpack` (hqq 0.2.8).
-    """
-    meta = getattr(layer, "meta", None)
-    if not isinstance(meta, dict) or not callable(getattr(layer, "unpack", None)):
-        raise TypeError(f"from_hqqlinear takes hqq's HQQLinear, got {type(layer).__name__}")
-    if meta.get("axis") != 1:
-        raise ValueError(f"the HQQ layer has axis = {meta.get('axis')}: quantize it with axis=1")
-    if "scale" not in meta or "zero" not in meta:
-        raise ValueError("the HQQ layer's own scales are quantized or elsewhere: quantize it anew")
-    absent = {"shape", "nbits", "group_size"} - meta.keys()
-    if absent:
-        raise ValueError(f"the HQQ layer's meta has no {min(absent)}: it is not one of hqq 0.2")
-    if meta.get("view_as_float"):
-        raise ValueError("the HQQ layer is stored as floats: quantize it with view_as_float=False")
-    N, K = meta["shape"]
-    group_size, nbits = meta["group_size"] or K, math.ceil(meta["nbits"])
-    nbits = 8 if nbits > 4 else nbits  # hqq keeps 5 and 6 bits in bytes, too
-    if K % group_size:
-        raise ValueError(f"the HQQ layer's groups of {group_size} do not divide K = {K}")
-    codes = layer.unpack(dtype=torch.uint8)
-    if codes is None:
-        raise ValueError("the HQQ layer has no packed codes: initialize it, with bitpack=True")
-    counts = codes.numel() - N * K, *(meta[n].numel() - N * K // group_size for n in _NUMBERS)
-    if counts[0] < 0 or any(counts[1:]):
-        raise ValueError(f"the HQQ layer has too few codes, scales or zeros for ({N}, {K})")
-    W_q = codes.flatten()[: N * K].reshape(N, K)
-    scales, zeros = (meta[name].reshape(N, K // group_size) for name in _NUMBERS)
-    return W_q, scales, zeros, nbits, group_size

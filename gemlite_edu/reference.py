@@ -120,7 +120,9 @@ class ScaledProduct:
         return torch.zeros(1) if self.bias is None else self.bias.double().cpu()
 
 
-def tensor_core_error_bound(product, out_dtype, *, compute_dtype, fused_dtype=None, fp16_run=None):
+def tensor_core_error_bound(
+    product, out_dtype, *, compute_dtype, fused_dtype=None, fp16_run=None, code_shift=0
+):
     """Largest error of an honest kernel on tensor cores for a `ScaledProduct`; (M, N) float64.
 
     compute_dtype: the type c of a tensor core's operands, fp16 or bf16, of roundoff v and smallest
@@ -128,8 +130,10 @@ def tensor_core_error_bound(product, out_dtype, *, compute_dtype, fused_dtype=No
 
     A weight of value w = q - z is made in c: z is rounded to z', then q - z' once more, so it is
     off by e = |z' - z| + v |q - z'| + t / 2; by nothing if c holds both. (Through float32, v grows
-    by 2**-24.) With `fused_dtype`, the type in which -z s is kept from `pack` on, w = q s - z s is
-    one multiply-add of numbers rounded to c, and its product and its sum are each rounded.
+    by 2**-24.) With `code_shift` h, 8 for signed codes that the kernel makes unsigned, it is
+    (q + h) - z', and z' is z + h rounded to float32 and then to c. With `fused_dtype`, the type in
+    which -z s is kept from `pack` on, w = q s - z s is one multiply-add of numbers rounded to c,
+    and its product and its sum are each rounded.
 
     A product of two numbers of c is exact in fp32. A tensor core aligns 8 or more of them, and the
     sum so far, with the largest, cuts off what lies below its 24 bits, and cuts the result again:
@@ -141,8 +145,13 @@ def tensor_core_error_bound(product, out_dtype, *, compute_dtype, fused_dtype=No
 
         |sum - exact| <= sum |x| e |s| + g * sum |x| (|w| + e) |s|,   g = n u / (1 - n u)
 
+    Zeros that fill up a tile lose nothing. So r products of a group that begin anywhere, in at most
+    r / 8 + 2 times 8, lose r + 2 (r / 8 + 2), and K / r such sums are scaled and added: no more
+    than 3 K / 2 + 4 and the two that the finish has in hand below, for any r from 1 to K.
+
     fp16_run: that many products are added up in fp16 before fp32 takes over; None: none are. Every
-    8 of them cut off 2**-10 of the sum, or 2**-24 where it is small. It must not overflow.
+    8 of them cut off 2**-10 of the sum, or 2**-24 where it is small: G / 8 times for a group of G,
+    and 2 more for each of its runs. It must not overflow.
 
     Then an int32 sum as fp32, the scales of channel and token, and the bias are four roundings, and
     y is rounded to `out_dtype`. fp8 saturates: compare with the exact y clamped to its range. Other
@@ -152,15 +161,63 @@ def tensor_core_error_bound(product, out_dtype, *, compute_dtype, fused_dtype=No
     if compute_dtype == torch.int8:
         return _finished(product, 0.0, matmul(product.x.double().abs(), codes.abs()), out_dtype)
     if fused_dtype is None:
-        off = _shift_error(codes, zeros, compute_dtype) * scales.abs()
+        off = _shift_error(codes, zeros, compute_dtype, code_shift) * scales.abs()
     else:
         off = _fused_error(codes, zeros, scales, compute_dtype, fused_dtype)
     x, K = product.x.double().abs(), codes.shape[1]
     reached = matmul(x, ((codes - zeros) * scales).abs() + off)
     error = matmul(x, off) + _growth(1.5 * K + 4, TRUNCATION) * reached
     if fp16_run is not None:
-        lost_steps = scales.abs().sum(1) * SMALLEST_STEP[torch.float16] / 8
+        group = K // (1 if product.scales is None else product.scales.shape[1])
+        cuts = 1 / 8 + 2 * (group // fp16_run + 2) / group  # for each product
+        lost_steps = scales.abs().sum(1) * cuts * SMALLEST_STEP[torch.float16]
         error += _growth(fp16_run / 8 + 1, FP16_TRUNCATION) * reached + lost_steps
+    return _finished(product, error, reached, out_dtype)
+
+
+def scaled_weights_error_bound(product, out_dtype, *, compute_dtype, fp16_run=None, code_shift=0):
+    """Like `tensor_core_error_bound`, for a kernel that scales the weights before the sum.
+
+    s is rounded to s' in c, and (q - z') s', with e as there, is a weight once it is rounded too:
+
+        e' = e |s| + (|w| + e) (|s' - s| + v |s'|) + t / 2
+
+    by which it is off; by nothing if c holds every step. What follows has no scale, so n stays:
+
+        |sum - exact| <= sum |x| e' + g * sum |x| (|w s| + e'),   g = n u / (1 - n u)
+
+    fp16_run: as there, with runs that begin at multiples of their length: K / 8 + 1 times 2**-24.
+    """
+    codes, zeros, scales = product.parts
+    off = _scaled_error(codes, zeros, scales, compute_dtype, code_shift)
+    x, K = product.x.double().abs(), codes.shape[1]
+    reached = matmul(x, ((codes - zeros) * scales).abs() + off)
+    error = matmul(x, off) + _growth(1.5 * K + 4, TRUNCATION) * reached
+    if fp16_run is not None:
+        error += _growth(fp16_run / 8 + 1, FP16_TRUNCATION) * reached
+        error += (K / 8 + 1) * SMALLEST_STEP[torch.float16]
+    return _finished(product, error, reached, out_dtype)
+
+
+def dequantized_error_bound(product, out_dtype, *, weight_dtype, code_shift=0):
+    """Like `tensor_core_error_bound`, for dense weights and a library's product of them.
+
+    w = (q - z) s takes two roundings of float32, u = 2**-24, three with `code_shift` h, and one to
+    `weight_dtype`, of roundoff v and smallest step t. A weight is off by
+
+        e' = u |z + h| |s|, if there is an h,   and   (v + 4 u) |w| + t / 2
+
+    The library adds up as a tensor core does, or better; it may round parts of the sum, and their
+    sum again, to `out_dtype` before y: three roundings in all.
+    """
+    codes, zeros, scales = product.parts
+    W, x = ((codes - zeros) * scales).abs(), product.x.double().abs()
+    v, t = OUTPUT_ROUNDOFF[weight_dtype], SMALLEST_STEP[weight_dtype]
+    shifted = FP32_ROUNDOFF * ((zeros + code_shift) * scales).abs() if code_shift else 0.0
+    off = shifted + (v + 4 * FP32_ROUNDOFF) * (W + shifted) + t / 2
+    reached = matmul(x, W + off)
+    error = matmul(x, off) + _growth(1.5 * codes.shape[1] + 4, TRUNCATION) * reached
+    error += 2 * _output_rounding(reached + error, out_dtype)
     return _finished(product, error, reached, out_dtype)
 
 
@@ -195,12 +252,24 @@ def _finished(product, error, reached, out_dtype):
     return accumulated + _output_rounding(largest, out_dtype)
 
 
-def _shift_error(codes, zeros, dtype):
-    """How far q - z is off if it is computed in `dtype`."""
-    near = _rounded(zeros, dtype)
+def _shift_error(codes, zeros, dtype, code_shift=0):
+    """How far q - z is off if it is computed in `dtype`, with both raised by `code_shift`."""
+    codes, zeros = codes + code_shift, zeros + code_shift
+    near = _rounded(_rounded(zeros, torch.float32) if code_shift else zeros, dtype)
     exact = (near == zeros) & (_rounded(codes - near, dtype) == codes - near)
     v, t = OUTPUT_ROUNDOFF[dtype] + FP32_ROUNDOFF, SMALLEST_STEP[dtype]
     off = (near - zeros).abs() + v * (codes - near).abs() + t / 2
+    return torch.where(exact, 0.0, off)
+
+
+def _scaled_error(codes, zeros, scales, dtype, code_shift):
+    """How far (q - z) s is off if every step of it is rounded to `dtype`."""
+    difference, scale = codes - zeros, _rounded(scales, dtype)
+    shift_off, product = _shift_error(codes, zeros, dtype, code_shift), difference * scale
+    exact = (shift_off == 0) & (scale == scales) & (_rounded(product, dtype) == product)
+    v, t = OUTPUT_ROUNDOFF[dtype] + FP32_ROUNDOFF, SMALLEST_STEP[dtype]
+    off = shift_off * scales.abs() + t / 2
+    off += (difference.abs() + shift_off) * ((scale - scales).abs() + v * scale.abs())
     return torch.where(exact, 0.0, off)
 
 

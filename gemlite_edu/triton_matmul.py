@@ -15,7 +15,7 @@ from gemlite_edu.triton_kernels.configs import default_config, is_gemv
 from gemlite_edu.triton_weight import TritonWeight
 from gemlite_edu.weight_modes import WeightMode
 
-__all__ = ["Epilogue", "TritonWeight", "dense", "matmul", "rounded"]
+__all__ = ["Epilogue", "TritonWeight", "add_chunks", "dense", "matmul", "rounded", "triton_dtype"]
 
 X_DTYPES = (torch.float16, torch.bfloat16, *FLOAT8, torch.int8)
 _OUTPUTS_OF_A_PROGRAM = 128  # of add_chunks
@@ -95,7 +95,7 @@ def _launch(run, name, x, weight, config, epilogue, types, atomic, y):
         _launch_gemm(run, x, weight, config, epilogue, types, y)
     else:
         chunk_sums = _launch_split(run, name, x, weight, config, types, atomic)
-        _add_chunks(chunk_sums, weight.channel_scales, epilogue, y)
+        add_chunks(chunk_sums, weight.channel_scales, epilogue, y)
 
 
 def dense(weight, dtype):
@@ -162,8 +162,8 @@ def _launch_gemm(run, x, weight, config, epilogue, types, y):
     grid = (-(-N // blocks["BLOCK_N"]), -(-M // blocks["BLOCK_M"]))
     run(
         grid, x, *weight.tensors, weight.channel_scales, epilogue.token_scales, epilogue.bias, y,
-        M, N, x.shape[1], **weight.meta, **_dot_types(types), ACC_DTYPE=_tl(types.sums), **blocks,
-        **_resources(config),
+        M, N, x.shape[1], **weight.meta, **_dot_types(types), ACC_DTYPE=triton_dtype(types.sums),
+        **blocks, **_resources(config),
     )  # fmt: skip
 
 
@@ -186,7 +186,8 @@ def _launch_split(run, name, x, weight, config, types, atomic):
     return chunk_sums
 
 
-def _add_chunks(chunk_sums, channel_scales, epilogue, y):
+def add_chunks(chunk_sums, channel_scales, epilogue, y):
+    """y (M, N) from sums of chunks of K (chunks, M, N), times and plus what `Epilogue` says."""
     chunks, M, N = chunk_sums.shape
     interpreted = y.device.type == "cpu"
     block = _OUTPUTS_OF_A_TURN if interpreted else _OUTPUTS_OF_A_PROGRAM
@@ -206,10 +207,10 @@ def _resources(config):
 
 
 def _dot_types(types):
-    return {"DTYPE": _tl(types.compute), "DOT_DTYPE": _tl(types.dot)}
+    return {"DTYPE": triton_dtype(types.compute), "DOT_DTYPE": triton_dtype(types.dot)}
 
 
-def _tl(dtype):
+def triton_dtype(dtype):
     """Triton's name of a torch dtype."""
     import triton.language as tl
 

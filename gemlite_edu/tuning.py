@@ -1,13 +1,14 @@
 """Floor 4: which config of a kernel is fast on this GPU for these shapes: measured, kept, shared.
 
-A file of configs is JSON: the device, the versions of triton and of the kernels' texts that they
-were measured with, and {key: config}. It says nothing about another device or version.
+A file of configs is JSON: the device, the version of triton and {kernel: a hash of its text} that
+they were measured with, and {key: config}. It says nothing about another device, version or text.
 """
 
 import hashlib
 import io
 import json
 import os
+import re
 import tempfile
 import tokenize
 from dataclasses import replace
@@ -19,11 +20,13 @@ import torch
 
 from gemlite_edu.dtypes import name_of
 from gemlite_edu.timing import CudaGraphClock, copies_needed, time_replays
-from gemlite_edu.triton_kernels import FOLDER
+from gemlite_edu.triton_kernels import FOLDER, INT4_KERNELS, KERNELS
 from gemlite_edu.triton_kernels.configs import NAMES, candidates, default_config
+from gemlite_edu.triton_kernels.mixed_mm_configs import NAMES as MIXED_MM_NAMES
 
 _BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 _MOST_COPIES = 64
+_POWERS_OF_TWO = {"BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps"}
 _SHIPPED = Path(__file__).parent / "data"
 
 _configs = {}  # {device name: {key: config}}
@@ -54,12 +57,24 @@ def config_for(name, x, weight, run, dot_dtype=torch.float32):
     M, N = len(x), weight.N
     if x.device.type != "cuda":
         return default_config(name, M, N, interpreted=True)
-    device = torch.cuda.get_device_name(x.device)
-    known, key = _known(device), key_of(name, x, weight, dot_dtype)
+    return known_or_measured(
+        x.device,
+        key_of(name, x, weight, dot_dtype),
+        lambda: default_config(name, bucket(M), N, interpreted=False),
+        lambda: measured(name, x, weight, run),
+    )
+
+
+def known_or_measured(device, key, default, measure):
+    """The config that is known for `key` on a CUDA device, or measure(), which is kept.
+
+    While a CUDA graph is captured, or after `set_autotune(False)`: default(), which is not.
+    """
+    known = _known(torch.cuda.get_device_name(device))
     if key not in known:
         if not _measures or torch.cuda.is_current_stream_capturing():
-            return default_config(name, bucket(M), N, interpreted=False)
-        known[key] = measured(name, x, weight, run)
+            return default()
+        known[key] = measure()
     return known[key]
 
 
@@ -75,10 +90,7 @@ def key_of(name, x, weight, dot_dtype=torch.float32):
 
 
 def measured(name, x, weight, run):
-    """The fastest of the candidates; a default if the GPU has no memory left to try them.
-
-    As many copies of the weights take turns as it takes for none to stay in the L2, or 64.
-    """
+    """The fastest of the candidates; a default if the GPU has no memory left to try them."""
     with torch.cuda.device_of(x):
         try:
             return _fastest(name, x, weight, run)
@@ -89,20 +101,28 @@ def measured(name, x, weight, run):
 def _fastest(name, x, weight, run):
     M = bucket(len(x))
     x = x.new_zeros((M, x.shape[1]))
-    l2_bytes = torch.cuda.get_device_properties(x.device).L2_cache_size
-    copies = min(copies_needed(weight.words.nbytes, l2_bytes), _MOST_COPIES)
-    weights = [_cloned(weight) for _ in range(copies)]
+    weights = copies_beyond_l2(weight, weight.words.nbytes, _cloned, x.device)
+    found = fastest(candidates(name, M, weight.N), weights, lambda w, config: run(x, w, config))
+    return found or default_config(name, M, weight.N, interpreted=False)
+
+
+def copies_beyond_l2(weight, nbytes, clone, device):
+    """As many copies of a weight as it takes for none to stay in the L2, or 64."""
+    l2_bytes = torch.cuda.get_device_properties(device).L2_cache_size
+    return [clone(weight) for _ in range(min(copies_needed(nbytes, l2_bytes), _MOST_COPIES))]
+
+
+def fastest(configs, weights, run):
+    """The config with which run(weight, config) is fastest; None if the GPU can run none."""
     times = {}
-    for number, config in enumerate(choices := candidates(name, M, weight.N)):
+    for number, config in enumerate(configs):
         try:
-            clock = CudaGraphClock([lambda w=w, c=config: run(x, w, c) for w in weights])
+            clock = CudaGraphClock([lambda w=w, c=config: run(w, c) for w in weights])
             times[number] = time_replays(clock, replays=3).p50
         except Exception as error:  # triton's own, of many kinds: too little shared memory, say
             if "OutOfResources" not in type(error).__name__:
                 raise
-    if not times:
-        return default_config(name, M, weight.N, interpreted=False)
-    return choices[min(times, key=times.get)]
+    return configs[min(times, key=times.get)] if times else None
 
 
 def _cloned(weight):
@@ -130,7 +150,8 @@ def save(path):
 def load(path):
     """Use the configs of a file that `save` wrote.
 
-    One from another device, triton, or version of the kernels is left aside with a notice.
+    Those from another device or triton, or of kernels whose text has changed since, are left aside
+    with a notice.
     Raises ValueError for a file that `save` did not write.
     """
     device = _device()
@@ -138,13 +159,22 @@ def load(path):
 
 
 def _usable(path, device):
-    """The configs of a file, or none and a notice, if it is about something else."""
-    content = _read(path)
-    for what, here in _about(device).items():
-        if content[what] != here:
-            print(f"{path} is not used: its {what} is {content[what]}, here it is {here}")
+    """The configs of a file that hold here, and a notice, if some or all do not."""
+    content, about = _read(path), _about(device)
+    for what in ("device", "triton"):
+        if content[what] != about[what]:
+            print(f"{path} is not used: its {what} is {content[what]}, here it is {about[what]}")
             return {}
-    return content["configs"]
+    unchanged = dict(content["kernels"].items() & about["kernels"].items())
+    configs = {k: config for k, config in content["configs"].items() if _kernel_of(k) in unchanged}
+    if len(configs) < len(content["configs"]):
+        others = {_kernel_of(key) for key in content["configs"]} - unchanged.keys()
+        print(f"{path}: no config of {', '.join(sorted(others))} is used: its text has changed")
+    return configs
+
+
+def _kernel_of(key):
+    return key.partition(" ")[0]
 
 
 def reset():
@@ -179,14 +209,37 @@ def _about(device):
         triton = version("triton")
     except PackageNotFoundError:
         triton = "not installed"
-    return {"device": device, "triton": triton, "kernels": kernels_hash()}
+    return {"device": device, "triton": triton, "kernels": kernel_hashes()}
 
 
 @cache
-def kernels_hash():
-    """A name for the kernels' texts as they are now."""
-    texts = (path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.py")))
-    tokens = [token for text in texts if "@triton.jit" in text for token in _tokens(text)]
+def kernel_hashes():
+    """{kernel: a name for its text as it is now, with all that it takes from other files}."""
+    return {name: _hash_of(_files_of(name)) for name in (*KERNELS, *INT4_KERNELS)}
+
+
+@cache
+def all_kernels_hash():
+    """A name for the texts of all kernels, those without configs too."""
+    return _hash_of(path for path in sorted(FOLDER.glob("*.py")) if "@triton.jit" in _text(path))
+
+
+def _files_of(kernel):
+    """Files of the kernel, of what it imports, and of the second pass that adds up its chunks."""
+    found, new = set(), {kernel, "add_chunks"}
+    while new:
+        found |= new
+        texts = "".join(_text(FOLDER / f"{name}.py") for name in new)
+        new = set(re.findall(r"^from \.(\w+) import", texts, re.MULTILINE)) - found
+    return [FOLDER / f"{name}.py" for name in sorted(found)]
+
+
+def _text(path):
+    return path.read_text(encoding="utf-8")
+
+
+def _hash_of(files):
+    tokens = [token for path in files for token in _tokens(_text(path))]
     return hashlib.sha256(" ".join(tokens).encode()).hexdigest()[:16]
 
 
@@ -203,6 +256,7 @@ def _read(path):
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         names = {"device", "triton", "kernels", "configs"}
         good = content.keys() == names and all(map(_is_config, content["configs"].values()))
+        good = good and content["kernels"].keys() >= set(map(_kernel_of, content["configs"]))
     except (ValueError, AttributeError, RecursionError):
         good = False
     if not good:
@@ -215,10 +269,10 @@ def _read(path):
 
 def _is_config(config):
     return (
-        config.keys() == set(NAMES)
+        config.keys() in (set(NAMES), set(MIXED_MM_NAMES))
         and all(
             isinstance(value, int) and not isinstance(value, bool) and value > 0
             for value in config.values()
         )
-        and all(config[name].bit_count() == 1 for name in ("BLOCK_M", "BLOCK_N", "num_warps"))
+        and all(config[name].bit_count() == 1 for name in _POWERS_OF_TWO & config.keys())
     )

@@ -1,5 +1,7 @@
 """Kernels of a case compiled for any GPU, on a machine without one."""
 
+import re
+
 from triton_cases import FP16, FP32, INT8, INT32
 
 _NAMES = {
@@ -14,37 +16,82 @@ def build(case, capability, name=None):
 
     name: of another kernel of the case, "add_chunks" or "dequantize_weights".
     """
-    import triton
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-
     from gemlite_edu.triton_kernels import kernel
 
-    name = name or case.kernel
-    function = kernel(name, interpreted=False)
+    function = kernel(name or case.kernel, interpreted=False)
     known = _constants(case, capability) | {
         pointer: None for pointer, dtype in _pointers(case).items() if dtype is None
     }
     signature = {argument: _type_of(argument, case, known) for argument in function.arg_names}
+    return _compiled(function, signature, known, case.config, capability, ("N", "K"))
+
+
+def build_int4(name, config, capability, a_dtype, codes_dtype, scale_dtype, group_size, dot_dtype):
+    """The same for an int4 kernel; b and scales lie in memory as `pack_2xint4` and torch do."""
+    from gemlite_edu.triton_kernels import kernel
+
+    function = kernel(name, interpreted=False)
+    known = {"stride_bk": 1, "stride_sn": 1, "GROUP": group_size}
+    known |= {"DTYPE": _triton_type(a_dtype), "DOT_DTYPE": _triton_type(dot_dtype)} | config
+    pointers = dict.fromkeys(("x_ptr", "y_ptr", "dense_ptr"), a_dtype)
+    pointers |= {"b_ptr": codes_dtype, "scales_ptr": scale_dtype, "zeros_ptr": scale_dtype}
+    signature = {
+        argument: "constexpr" if argument in known else _kind_of(pointers.get(argument))
+        for argument in function.arg_names
+    }
+    divisible = ("N", "K", "stride_bn", "stride_sg")
+    return _compiled(function, signature, known, config, capability, divisible)
+
+
+def products_that_triton_makes_wrong(compiled):
+    """Operands of tl.dot that four lanes cannot hold without holding some of it twice.
+
+    A lane has kWidth neighbours along the sum, more of them the narrower the type was that they
+    were unpacked from. Triton up to 3.7 lets that pass (its pull request 11691), and adds up wrong.
+    """
+    operand = r"tensor<(\d+)x(\d+)x\w+, #ttg\.dot_op<\{opIdx = (\d), .*?kWidth = (\d+)\}>>"
+    dots = re.findall(r"^.* = (?:tt\.dot|ttng\.warp_group_dot) .*$", compiled.asm["ttgir"], re.M)
+    found = set(re.findall(operand, "\n".join(dots)))
+    return {
+        (rows, columns, side, width)
+        for rows, columns, side, width in found
+        if 4 * int(width) > int(columns if side == "0" else rows)
+    }
+
+
+def _compiled(function, signature, known, config, capability, divisible):
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
     constants = {argument: known[argument] for argument in function.arg_names if argument in known}
     aligned = {
         (position,): [["tt.divisibility", 16]]
         for position, (argument, kind) in enumerate(signature.items())
-        if kind.startswith("*") or argument in ("N", "K")
+        if kind.startswith("*") or argument in divisible
     }
-    warps, stages = (case.config[key] for key in ("num_warps", "num_stages"))
     return triton.compile(
         ASTSource(function, signature, constants, aligned),
         target=GPUTarget("cuda", capability, 32),
-        options={"num_warps": warps, "num_stages": stages},
+        options={name: config[name] for name in ("num_warps", "num_stages")},
     )
 
 
 def _type_of(argument, case, known):
     if argument in known:
         return "constexpr"
-    dtype = _pointers(case).get(argument)
+    return _kind_of(_pointers(case).get(argument))
+
+
+def _kind_of(dtype):
+    """Of an argument that points to numbers of a type; None: of a number."""
     return "i32" if dtype is None else f"*{_NAMES[str(dtype).removeprefix('torch.')]}"
+
+
+def _triton_type(dtype):
+    import triton.language as tl
+
+    return getattr(tl, str(dtype).removeprefix("torch."))
 
 
 def _pointers(case):
@@ -76,8 +123,6 @@ def _words(case, layout=None):
 
 
 def _constants(case, capability):
-    import triton.language as tl
-
     layout = case.layout
     dot, compute = case.dot_dtype, case.compute_dtype
     if compute == INT8 and capability < 80:
@@ -98,5 +143,5 @@ def _constants(case, capability):
         "BLOCK_N": case.config["BLOCK_N"],
         "BLOCK": 128,
         "CHUNKS": case.config["chunks"],
-        **{key: getattr(tl, str(dtype).removeprefix("torch.")) for key, dtype in dtypes.items()},
+        **{key: _triton_type(dtype) for key, dtype in dtypes.items()},
     }

@@ -352,6 +352,16 @@ def test_a_layer_without_bias_attribute_is_taken():
     assert found.bias is None
 
 
+def test_codes_that_hqq_left_unpacked_are_taken_as_they_are():
+    """Its bitpack=False, which torchao's test asks for: `unpack` gives nothing."""
+    packed, source = FakeHQQ(), FakeHQQ(packing=None)
+    source.W_q = torch.nn.Parameter(source.W_q.half(), requires_grad=False)
+    source.unpack = lambda dtype=None: None
+    x = activations(2, K)
+    make = A16Wn(device="cpu").from_hqqlinear
+    assert torch.equal(make(source)(x), make(packed)(x))
+
+
 def without(name):
     source = FakeHQQ()
     del source.meta[name]

@@ -7,10 +7,12 @@ import torch
 from gemlite_edu.quantize import QuantizedWeight
 from gemlite_edu.reference import (
     ScaledProduct,
+    dequantized_error_bound,
     error_bound,
     factored_error_bound,
     half2_error_bound,
     matmul,
+    scaled_weights_error_bound,
     tensor_core_error_bound,
 )
 
@@ -521,3 +523,219 @@ def test_weights_that_fp16_holds_have_no_error_of_their_own():
         for q in (integers, fractions)
     )
     assert (small < large / 2).all()
+
+
+# Scales that are in the weights before the sum: `mixed_mm_transposed`, and dense weights
+
+
+def rows_of_groups(nbits=4, N=64, K=16, group_size=4, signed=False, zeros="fractions", seed=0):
+    """A `ScaledProduct` of y = x W, a sum over the N rows of W with scales over octaves.
+
+    The oracle knows of outputs in rows: its codes are W_q^T (K, N), and every one has its scale.
+    """
+    generator = seeded(seed)
+    top, low = 2**nbits - 1, -(2 ** (nbits - 1)) if signed else 0
+    codes = torch.randint(0, top + 1, (K, N), generator=generator) + low
+    shape = K // group_size, N
+    octaves = 2.0 ** -torch.randint(3, 8, shape, generator=generator)
+    scales = octaves * (1 + torch.rand(shape, generator=generator))
+    z = {
+        "fractions": top * torch.rand(shape, generator=generator) + low,
+        "tiny": 2.0**-9 * torch.rand(shape, generator=generator),
+        "integers": torch.randint(0, top + 1, shape, generator=generator).float() + low,
+    }[zeros]
+    x = torch.randn(3, N, generator=generator)
+    scales, z = (t.repeat_interleave(group_size, dim=0) for t in (scales, z))
+    return ScaledProduct(x, codes, scales, z)
+
+
+def with_scaled_weights(product, dtype, code_shift=0, fp16_run=None):
+    """y (M, K) float32 of a GEMM whose weights are scaled in `dtype` before they are added up."""
+    z = (product.zeros + code_shift).to(dtype)
+    W = ((product.codes + code_shift).to(dtype) - z) * product.scales.to(dtype)
+    x = product.x.to(dtype)
+    if fp16_run is None:
+        return on_tensor_cores(x, W).float()
+    return sum(
+        in_fp16(*run).float()
+        for run in zip(x.split(fp16_run, 1), W.split(fp16_run, 1), strict=True)
+    )
+
+
+def with_dense_weights(product, dtype, code_shift=0, parts=4):
+    """y (M, K) of weights made in float32; parts of the sum are rounded to `dtype`, and y."""
+    codes = (product.codes + code_shift).float()
+    W = ((codes - (product.zeros + code_shift)) * product.scales).to(dtype)
+    length = W.shape[1] // parts
+    columns = zip(product.x.to(dtype).split(length, 1), W.split(length, 1), strict=True)
+    return sum(on_tensor_cores(*some).to(dtype).float() for some in columns).to(dtype)
+
+
+def in_type(product, dtype):
+    """The same with an x that `dtype` holds."""
+    return replace(product, x=product.x.to(dtype))
+
+
+every_shift = pytest.mark.parametrize("signed", [False, True])
+other_zeros = pytest.mark.parametrize("zeros", ["fractions", "tiny", "integers"])
+
+
+@any_compute_dtype
+@other_zeros
+@every_shift
+@pytest.mark.parametrize("N", [8, 64, 1024])
+def test_scaled_weights_stay_within_their_bound(N, signed, zeros, dtype):
+    product = in_type(rows_of_groups(N=N, zeros=zeros, signed=signed), dtype)
+    shift = 8 * signed
+    error = (with_scaled_weights(product, dtype, shift).double() - product.exact()).abs()
+    options = {"compute_dtype": dtype, "code_shift": shift}
+    bound = scaled_weights_error_bound(product, torch.float32, **options)
+    assert (error <= bound).all()
+    assert bound.max() < 300 * error.max()
+
+
+@every_shift
+@pytest.mark.parametrize("run", [64, 256])
+def test_scaled_weights_in_fp16_sums_stay_within_their_bound(run, signed):
+    product = in_type(rows_of_groups(N=1024, signed=signed, zeros="integers"), torch.float16)
+    x = torch.full_like(product.x, 0.1)
+    scales = torch.full_like(product.scales, 2.0**-5)
+    zeros = torch.full_like(product.zeros, -8.0 if signed else 0.0)
+    product = replace(product, x=x, scales=scales, zeros=zeros)
+    y = with_scaled_weights(product, torch.float16, 8 * signed, run)
+    error = (y.double() - product.exact()).abs()
+    bounds = [
+        scaled_weights_error_bound(
+            product, torch.float32, compute_dtype=torch.float16, fp16_run=fp16_run
+        )
+        for fp16_run in (run, None)
+    ]
+    assert (error <= bounds[0]).all()
+    assert (error > bounds[1]).any()
+    assert bounds[0].max() < 60 * error.max()
+
+
+def test_sums_of_steps_that_fp16_loses_stay_within_the_bound():
+    """Terms so small that fp16 cuts off 8 of them together."""
+    product = rows_of_groups(N=1024)
+    scales = torch.full_like(product.scales, 2.0**-20)
+    codes = torch.full_like(product.codes, 1)
+    x = torch.full_like(product.x, 2.0**-8)
+    product = replace(product, x=x, codes=codes, scales=scales, zeros=torch.zeros_like(scales))
+    y = with_scaled_weights(product, torch.float16, fp16_run=64)
+    error = (y.double() - product.exact()).abs()
+    bound = scaled_weights_error_bound(
+        product, torch.float32, compute_dtype=torch.float16, fp16_run=64
+    )
+    assert (y == 0).all() and (error > 0).all() and (error <= bound).all()
+
+
+@any_compute_dtype
+@other_zeros
+@every_shift
+def test_a_wrong_scale_of_one_in_sixteen_rows_exceeds_the_bound(signed, zeros, dtype):
+    product = in_type(rows_of_groups(N=64, K=64, zeros=zeros, signed=signed), dtype)
+    product = replace(product, x=product.x.abs().clamp(min=0.5).to(dtype))
+    product = replace(product, codes=torch.where(product.codes < 4, 7, product.codes))
+    product = replace(product, zeros=product.zeros * (0.25 if signed else 0.2))
+    wrong = product.scales.clone()
+    wrong[:, ::16] *= 4
+    options = {"compute_dtype": dtype, "code_shift": 8 * signed}
+    bound = scaled_weights_error_bound(product, torch.float32, **options)
+    y = with_scaled_weights(replace(product, scales=wrong), dtype, 8 * signed)
+    assert ((y.double() - product.exact()).abs() > 2 * bound).double().mean() > 0.9
+
+
+def test_scaled_weights_that_fp16_holds_have_no_error_of_their_own():
+    product = in_type(rows_of_groups(N=64, zeros="integers"), torch.float16)
+    octaves = replace(product, scales=2.0 ** product.scales.log2().floor())
+    exact, rounded = (
+        scaled_weights_error_bound(one, torch.float32, compute_dtype=torch.float16)
+        for one in (octaves, product)
+    )
+    terms = matmul(octaves.x.abs(), ((octaves.codes - octaves.zeros) * octaves.scales).abs())
+    assert (exact < 1.1 * (1.5 * 64 + 6) * 2.0**-23 * terms).all()
+    assert (exact < rounded / 10).all()
+
+
+def test_the_rounding_of_a_signed_zero_beside_eight_is_in_the_bound():
+    """z + 8 takes bits from a small z, which q - z would have kept."""
+    product = in_type(rows_of_groups(N=64, signed=True, zeros="tiny"), torch.float16)
+    product = replace(product, codes=torch.zeros_like(product.codes))
+    y = with_scaled_weights(product, torch.float16, code_shift=8)
+    error = (y.double() - product.exact()).abs()
+    with_shift, without = (
+        scaled_weights_error_bound(
+            product, torch.float32, compute_dtype=torch.float16, code_shift=shift
+        )
+        for shift in (8, 0)
+    )
+    assert (error <= with_shift).all()
+    assert (error > without).any()
+
+
+@any_compute_dtype
+@other_zeros
+@every_shift
+def test_signed_codes_that_were_raised_stay_within_the_bound(signed, zeros, dtype):
+    """The forward kernel: scales after the sum, codes and zeros raised by 8 before it."""
+    product = in_type(rows_of_groups(N=64, signed=signed, zeros=zeros), dtype)
+    ones = torch.ones_like(product.scales)
+    y = with_scaled_weights(replace(product, scales=ones), dtype, 8 * signed)
+    product = replace(product, scales=None)
+    options = {"compute_dtype": dtype, "code_shift": 8 * signed}
+    bound = tensor_core_error_bound(product, torch.float32, **options)
+    assert ((y.double() - product.exact()).abs() <= bound).all()
+
+
+@pytest.mark.parametrize("K, group_size", [(2, 1), (2, 2), (4, 1), (10, 5), (64, 1), (64, 2)])
+@pytest.mark.parametrize("begins", [0, 5, 15])
+def test_small_groups_in_tiles_filled_up_with_zeros_stay_within_the_bound(begins, K, group_size):
+    q = quantized(4, N=64, K=K, group_size=group_size)
+    x = torch.randn(2, K, generator=seeded(0)).half()
+    total = torch.zeros(2, 64)
+    for group in range(K // group_size):
+        columns = slice(group * group_size, (group + 1) * group_size)
+        W = q.W_q[:, columns].half() - q.zeros[:, group, None].half()
+        filled = (begins, -(begins + group_size) % 16)
+        sums = on_tensor_cores(*(torch.nn.functional.pad(t, filled) for t in (x[:, columns], W)))
+        total += sums.float() * q.scales[:, group]
+    product = product_of(q, x)
+    bound = tensor_core_error_bound(product, torch.float32, compute_dtype=torch.float16)
+    assert ((total.double() - product.exact()).abs() <= bound).all()
+
+
+@any_compute_dtype
+@other_zeros
+@every_shift
+@pytest.mark.parametrize("parts", [1, 4])
+def test_dense_weights_stay_within_their_bound(parts, signed, zeros, dtype):
+    product = in_type(rows_of_groups(N=256, zeros=zeros, signed=signed), dtype)
+    y = with_dense_weights(product, dtype, 8 * signed, parts)
+    error = (y.double() - product.exact()).abs()
+    options = {"weight_dtype": dtype, "code_shift": 8 * signed}
+    bound = dequantized_error_bound(product, dtype, **options)
+    assert (error <= bound).all()
+    assert bound.max() < 200 * error.max()
+
+
+@any_compute_dtype
+@other_zeros
+def test_a_wrong_scale_exceeds_the_bound_of_dense_weights(zeros, dtype):
+    product = in_type(rows_of_groups(N=64, K=64, zeros=zeros), dtype)
+    product = replace(product, x=product.x.abs().clamp(min=0.5).to(dtype))
+    product = replace(product, codes=torch.full_like(product.codes, 12), zeros=product.zeros / 5)
+    wrong = product.scales.clone()
+    wrong[:, ::16] *= 4
+    bound = dequantized_error_bound(product, dtype, weight_dtype=dtype)
+    y = with_dense_weights(replace(product, scales=wrong), dtype)
+    assert ((y.double() - product.exact()).abs() > 2 * bound).double().mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    "bound, own_type",
+    [(scaled_weights_error_bound, "compute_dtype"), (dequantized_error_bound, "weight_dtype")],
+)
+def test_an_output_type_without_a_roundoff_is_named_for_scaled_weights(bound, own_type):
+    with pytest.raises(ValueError, match="out_dtype must be one of .* got torch.int32"):
+        bound(rows_of_groups(), torch.int32, **{own_type: torch.float16})

@@ -19,7 +19,8 @@ from gemlite_edu.triton_kernels.interpreter import interpreting
 
 FOLDER = Path(__file__).parent
 KERNELS = ("gemv", "gemv_revsplitk", "gemm_splitk", "gemm")
-_FILE_OF = {"unpack": "dequantize"} | {name: name for name in KERNELS}
+INT4_KERNELS = ("mixed_mm", "mixed_mm_transposed")
+_FILE_OF = {"unpack": "dequantize"} | {name: name for name in (*KERNELS, *INT4_KERNELS)}
 _numbers = itertools.count()
 _one_at_a_time = threading.RLock()  # the interpreter changes triton for the whole process
 

@@ -63,9 +63,11 @@ def candidates(name, M, N):
 
 
 def _chunks(name, warps):
-    """Into how many parts K may be split, if `warps` warps run for each part."""
-    if name == "gemm":
-        return [1]
+    return [1] if name == "gemm" else useful_chunks(warps)
+
+
+def useful_chunks(warps):
+    """Into how many parts a sum may be split, if `warps` warps run for each part."""
     fewest, most = _WARPS_AT_ONCE
     useful = [chunks for chunks in _CHUNKS if fewest <= chunks * warps <= most]
     return useful or [_CHUNKS[-1] if warps < fewest else _CHUNKS[0]]

@@ -53,17 +53,29 @@ def codes_of(words, high_words, field: tl.constexpr, NBITS: tl.constexpr):
 
 
 @triton.jit
-def plane_of(words, high_words, field: tl.constexpr, NBITS: tl.constexpr, DTYPE: tl.constexpr):
-    """A plane of codes as `DTYPE`, exactly.
+def plane_of(
+    words,
+    high_words,
+    field: tl.constexpr,
+    NBITS: tl.constexpr,
+    DTYPE: tl.constexpr,
+    FLIPPED: tl.constexpr = 0,
+):
+    """A plane of codes as `DTYPE`, exactly; bits of `FLIPPED` are flipped in each code.
 
-    Conversions to fp16 are slow on a GPU. So a code is put into the low bits of 1024, where
-    neighbours in fp16 are 1 apart, and 1024 is taken away again.
+    Conversions to 16 bits are slow on a GPU. So a code is put into the low bits of 1024 in fp16,
+    or of 128 in bf16, where neighbours are 1 apart, and that number is taken away again.
     """
     if NBITS is None:
         return words.to(DTYPE)
     elif DTYPE == tl.float16:
-        bits = codes_of(words, high_words, field, NBITS).to(tl.uint16) | 0x6400
+        bits = codes_of(words, high_words, field, NBITS).to(tl.uint16) ^ (0x6400 | FLIPPED)
         return bits.to(tl.float16, bitcast=True) - 1024.0
+    elif DTYPE == tl.bfloat16 and NBITS < 8:
+        bits = codes_of(words, high_words, field, NBITS).to(tl.uint16) ^ (0x4300 | FLIPPED)
+        return bits.to(tl.bfloat16, bitcast=True) - 128.0
+    elif FLIPPED:
+        return (codes_of(words, high_words, field, NBITS) ^ FLIPPED).to(DTYPE)
     else:
         return codes_of(words, high_words, field, NBITS).to(DTYPE)
 

@@ -124,7 +124,7 @@ def test_the_table_has_the_fastest_first_and_refusals_last(without_gpu):
 
 
 def test_every_kernel_of_the_package_and_every_peer_takes_part():
-    triton = {"gemlite_linear", *(f"triton_{name}" for name in TRITON_KERNELS)}
+    triton = {"gemlite_linear", "triton_mixed_mm", *(f"triton_{name}" for name in TRITON_KERNELS)}
     assert set(candidates()) == {*KERNELS, *triton, *PEERS}
 
 

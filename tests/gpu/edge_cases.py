@@ -2,9 +2,11 @@
 
 One output, one weight, one more or less than the warps of a block; rows of x for one pass and for
 two; ragged rows, rows of more than one turn of staging; groups that no warp divides. For Triton:
-blocks that reach beyond N and M, groups that fill no plane and no tile, more chunks than tiles.
+blocks that reach beyond N and M, groups that fill no plane and no tile, more chunks than tiles. For
+int4 weights, in both directions: signed codes, groups that begin within a byte, a split sum.
 """
 
+import int4_cases
 import triton_cases
 from kernel_cases import PER_CHANNEL, PLAIN_KERNELS, Case, is_right, make_case, poison
 
@@ -24,6 +26,17 @@ TRITON_EDGES = [
     dict(N=1, M=1, K_and_group=(16, None)),
     dict(N=33, M=17, K_and_group=(240, 48), weights=3),
     dict(N=129, M=5, K_and_group=(68, 17), weights=8, x_dtype=triton_cases.INT8),
+]
+INT4_EDGES = [
+    dict(codes=int4_cases.S4, M=17, N=33, K_and_group=(66, 33), block_n=16, block_k=32, chunks=3),
+    dict(
+        M=1,
+        N=129,
+        K_and_group=(144, 48),
+        block_k=32,
+        b_memory=int4_cases.PLAIN,
+        a_dtype=int4_cases.BF16,
+    ),
 ]
 
 
@@ -45,6 +58,12 @@ def triton_edges():
             yield triton_cases.example(kernel, word_bits=None, **edge)
 
 
+def int4_edges():
+    for direction in (int4_cases.FORWARD, int4_cases.TRANSPOSED):
+        for edge in INT4_EDGES:
+            yield int4_cases.example(direction, **edge)
+
+
 def main():
     count = 0
     for case in cases():
@@ -56,6 +75,10 @@ def main():
         inputs = triton_cases.make_case(case)
         y = triton_cases.run(case, inputs.on("cuda"))
         assert triton_cases.is_right(case, inputs, y), case
+        count += 1
+    for case in int4_edges():
+        inputs = int4_cases.make_case(case, device="cuda")
+        assert int4_cases.is_right(case, inputs, int4_cases.run(case, inputs)), case
         count += 1
     print(f"{count} launches")
 

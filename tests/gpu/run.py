@@ -19,7 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 OWN_PATH = f"{ROOT}:{ROOT}/tests:{os.environ.get('PYTHONPATH', '')}"
 ENVIRONMENT = dict(os.environ, PYTHONPATH=OWN_PATH)
-TRITON_TESTS = ("tests/gpu/test_triton_on_gpu.py", "tests/gpu/test_linear_on_gpu.py")
+TRITON_TESTS = tuple(
+    f"tests/gpu/test_{name}_on_gpu.py" for name in ("triton", "linear", "mixed_mm")
+)
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
@@ -31,7 +33,7 @@ def kernels():
 
 
 def triton():
-    """Every Triton kernel against the oracle, and the layer that uses them."""
+    """Every Triton kernel against the oracle, and the layers that use them."""
     return run_pytest(*TRITON_TESTS, "-p", "no:cacheprovider")
 
 

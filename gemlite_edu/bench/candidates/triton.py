@@ -43,7 +43,7 @@ def _candidate(name, matmul_type):
         torch.float16,
         _why_not,
         partial(_prepare, matmul_type),
-        build=tuning.kernels_hash()[:8],
+        build=tuning.all_kernels_hash()[:8],
     )
 
 
