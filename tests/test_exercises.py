@@ -26,6 +26,8 @@ AS_SHIPPED = {
     "gemv_revsplitk": "gemv_revsplitk is not written yet",
     "splitk_group": "It would be right if K were one chunk.",
     "quantize_tokens": "quantize_tokens returned None: write it, and return x_q, scales",
+    "mixed_mm_transposed": "mixed_mm_transposed is not written yet",
+    "splitk_scales": "if: (1) stride_sg were 1, as with .T views, (2) SPLIT_K were 1.",
     "floor_us": "floor_us returned None: write it, and return microseconds",
     "attainable_tflops": "attainable_tflops returned None: write it, and return tflops",
     "script_1": "script_1 returned None: write it, and return microseconds",

@@ -17,11 +17,13 @@ from gemlite_edu.checker.exercise import CheckFailed, clone, tensors_of
 from gemlite_edu.checker.floor_us import FLOOR_US
 from gemlite_edu.checker.gemv_revsplitk import GEMV_REVSPLITK
 from gemlite_edu.checker.integer_dot import INTEGER_DOT_EXERCISES
+from gemlite_edu.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
 from gemlite_edu.checker.pack import PACK
 from gemlite_edu.checker.pack_sparse import PACK_SPARSE
 from gemlite_edu.checker.quantize_tokens import QUANTIZE_TOKENS
 from gemlite_edu.checker.scaled_dot import SCALED_DOT_EXERCISES
 from gemlite_edu.checker.splitk_group import SPLITK_GROUP
+from gemlite_edu.checker.splitk_scales import SPLITK_SCALES
 from gemlite_edu.checker.unpack import UNPACK
 from gemlite_edu.checker.unpack_tile import UNPACK_TILE
 from gemlite_edu.checker.warp_reduce import WARP_REDUCE_SUM
@@ -34,6 +36,7 @@ _BY_NOTEBOOK = (
     *(UNPACK_TILE, GEMV_REVSPLITK),
     SPLITK_GROUP,
     QUANTIZE_TOKENS,
+    *(MIXED_MM_TRANSPOSED, SPLITK_SCALES),
     *(FLOOR_US, ATTAINABLE_TFLOPS, *BENCHMARK_EXERCISES),
 )
 EXERCISES = {exercise.name: exercise for exercise in _BY_NOTEBOOK}

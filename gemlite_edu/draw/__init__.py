@@ -5,6 +5,7 @@ from gemlite_edu.draw.benchmarks import roofline, time_against_M
 from gemlite_edu.draw.chunks import chunks
 from gemlite_edu.draw.formats import warp_words, word
 from gemlite_edu.draw.groups import groups
+from gemlite_edu.draw.int4_pairs import int4_pairs
 from gemlite_edu.draw.number_lines import number_lines
 from gemlite_edu.draw.phases import timeline
 from gemlite_edu.draw.plane_tiles import plane_tiles
@@ -21,6 +22,7 @@ __all__ = [
     "fraction_of_limit",
     "groups",
     "histogram",
+    "int4_pairs",
     "ladder",
     "number_lines",
     "plane_tiles",

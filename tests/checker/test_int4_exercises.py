@@ -1,0 +1,110 @@
+"""The inputs of mixed_mm_transposed and splitk_scales: nothing taken wrongly can hide in them."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from gemlite_edu.checker import EXERCISES, splitk_scales
+from gemlite_edu.checker.transposed_terms import Rows
+
+NAMES = ("mixed_mm_transposed", "splitk_scales")
+CASES = [(name, case) for name in NAMES for case in EXERCISES[name].cases()]
+SPLITK_CASES = EXERCISES["splitk_scales"].cases()
+TRANSPOSED_CASES = EXERCISES["mixed_mm_transposed"].cases()
+TESTS = Path(__file__).parent.parent
+
+
+def answer(kind, exercise, name):
+    path, namespace = TESTS / kind / exercise / f"{name}.py", {}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    return namespace[exercise]
+
+
+def given_as(case):
+    """How b and scales lie, and what the codes are."""
+    return case.packed.is_contiguous(), case.scales.is_contiguous(), case.signed
+
+
+@pytest.mark.parametrize("name, case", CASES, ids=lambda value: getattr(value, "label", value))
+def test_neighbours_differ_along_both_axes(name, case):
+    pairs = torch.stack([case.scales.double(), case.zeros.double()])
+    for step in range(1, min(case.N, case.config.get("BLOCK_N", 32) + 1)):
+        assert (pairs[:, :, step:] != pairs[:, :, :-step]).any(0).all(), step
+    for step in range(1, len(case.scales)):
+        assert (pairs[:, step:] != pairs[:, :-step]).any(0).all(), step
+
+
+@pytest.mark.parametrize("name, case", CASES, ids=lambda value: getattr(value, "label", value))
+def test_every_code_is_there_and_zeros_are_to_no_side(name, case):
+    first = -8 if case.signed else 0
+    assert case.codes.unique().tolist() == list(range(first, first + 16))
+    middle = first + 7.5
+    assert (case.zeros < middle).any() and (case.zeros > middle).any()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bytes_and_scales_lie_both_ways_and_codes_are_of_both_kinds(name):
+    for values in zip(*map(given_as, EXERCISES[name].cases()), strict=True):
+        assert set(values) == {True, False}
+
+
+def test_the_transposed_cases_have_what_the_text_promises():
+    cut = [(case, case.config["BLOCK_K"]) for case in TRANSPOSED_CASES]
+    assert all(case.group_size % block_k == 0 for case, block_k in cut)
+    assert {case.group_size // block_k for case, block_k in cut} == {1, 2, 3}
+    assert any(case.N % case.config["BLOCK_N"] for case in TRANSPOSED_CASES)
+    assert any(len(case.x) > case.config["BLOCK_M"] for case in TRANSPOSED_CASES)
+    tiles = [(Rows.of(case), case.config["chunks"]) for case in TRANSPOSED_CASES]
+    assert any((chunks - 1) * r.tiles_of_a_chunk > int(r.tile.max()) for r, chunks in tiles)
+
+
+@pytest.mark.parametrize("case", TRANSPOSED_CASES, ids=lambda case: case.label)
+def test_the_model_without_a_mistake_is_right(case):
+    assert torch.equal(Rows.of(case).product(), EXERCISES["mixed_mm_transposed"].expected(case)[0])
+
+
+def test_the_splitk_cases_have_what_the_text_promises():
+    assert all(case.group_size % case.config["BLOCK_K"] == 0 for case in SPLITK_CASES)
+    assert all(len(case.scales) > case.K // case.group_size for case in SPLITK_CASES)
+    tiles = [(case.K // case.config["BLOCK_K"], case.config["SPLIT_K"]) for case in SPLITK_CASES]
+    assert any(count % splits for count, splits in tiles)
+    assert any(count < splits for count, splits in tiles)
+    assert any(len(case.x) > 16 for case in SPLITK_CASES)
+
+
+def test_as_found_it_passes_what_a_published_test_covers_and_no_other_case():
+    exercise, found = EXERCISES["splitk_scales"], answer("wrong", "splitk_scales", "as_found")
+    passed = [
+        torch.equal(exercise.run(found, case, "cpu"), exercise.expected(case)[0])
+        for case in SPLITK_CASES
+    ]
+    assert passed == [True, False, False, False, False]
+    first = SPLITK_CASES[0]
+    assert first.config["SPLIT_K"] == first.scales.stride(0) == 1
+
+
+def test_the_notebook_ships_the_kernel_as_found():
+    notebook = json.loads((TESTS.parent / "exercises" / "13_mixed_mm.ipynb").read_text())
+    shipped = next(
+        s for c in notebook["cells"] if "def splitk_scales" in (s := "".join(c["source"]))
+    )
+    wrong = (TESTS / "wrong" / "splitk_scales" / "as_found.py").read_text()
+
+    def code(text):
+        lines = text[text.index("def splitk_scales") :].splitlines()
+        return [line.partition("  # ")[0] for line in lines]
+
+    assert code(shipped) == code(wrong)
+
+
+def test_as_many_splits_as_one_likes_give_the_same():
+    right = answer("right", "splitk_scales", "as_in_the_solution")
+    case = SPLITK_CASES[1]
+    operands = case.x, case.packed, case.scales, case.zeros, case.group_size
+    outputs = [
+        splitk_scales.split_product(right, *operands, case.config["BLOCK_K"], splits)
+        for splits in (1, 5, 16)
+    ]
+    assert all(torch.equal(outputs[0], y) for y in outputs)

@@ -1,0 +1,53 @@
+# diagnosis: the sum goes over k: that is x W^T, the forward product
+# ruff: noqa: F821
+import triton.language as tl
+
+
+def mixed_mm_transposed(
+    x_ptr,
+    b_ptr,
+    scales_ptr,
+    zeros_ptr,
+    y_ptr,
+    M,
+    N,
+    K,
+    stride_bk,
+    stride_bn,
+    stride_sg,
+    stride_sn,
+    GROUP: tl.constexpr,
+    DTYPE: tl.constexpr,
+    DOT_DTYPE: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    first_k = tl.program_id(0) * BLOCK_K
+    m = tl.program_id(1) * BLOCK_M + tl.arange(0, BLOCK_M)
+    chunk = tl.cast(tl.program_id(2), tl.int64)
+    token = m % M
+    tiles = tl.cdiv(N, BLOCK_N)
+    tiles_of_a_chunk = tl.cdiv(tiles, tl.num_programs(2))
+    first = tl.program_id(2) * tiles_of_a_chunk
+    last = min(first + tiles_of_a_chunk, tiles)
+
+    n = first_k + tl.arange(0, BLOCK_K)
+    row = n % N
+    y = tl.zeros((BLOCK_M, BLOCK_K), tl.float32)
+    for tile in range(first, last):
+        k = tile * BLOCK_N + tl.arange(0, BLOCK_N // 2) * 2
+        x_ptrs = x_ptr + token[:, None] * N + k[None, :]
+        x_even = tl.load(x_ptrs, mask=(k < K)[None, :], other=0.0).to(DTYPE)
+        x_odd = tl.load(x_ptrs + 1, mask=(k < K)[None, :], other=0.0).to(DTYPE)
+        byte = k % K // 2
+        pairs = tl.load(b_ptr + row[:, None] * stride_bn + byte[None, :] * stride_bk)
+        pair_at = (k % K // GROUP)[None, :] * stride_sg + row[:, None] * stride_sn
+        scales = tl.load(scales_ptr + pair_at).to(DTYPE)
+        even, odd = shifted(pairs, tl.load(zeros_ptr + pair_at), DTYPE)
+        y += tl.dot(x_even, tl.trans(even * scales))
+        y += tl.dot(x_odd, tl.trans(odd * scales))
+
+    k = first_k + tl.arange(0, BLOCK_K)
+    at = (chunk * M + m[:, None]) * K + k[None, :]
+    tl.store(y_ptr + at, y.to(y_ptr.dtype.element_ty), mask=(m < M)[:, None])
