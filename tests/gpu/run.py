@@ -12,6 +12,8 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 
@@ -22,6 +24,7 @@ ENVIRONMENT = dict(os.environ, PYTHONPATH=OWN_PATH)
 TRITON_TESTS = tuple(
     f"tests/gpu/test_{name}_on_gpu.py" for name in ("triton", "linear", "mixed_mm")
 )
+EDGE_CASES = [sys.executable, "tests/gpu/edge_cases.py"]
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
@@ -33,37 +36,44 @@ def kernels():
 
 
 def triton():
-    """Every Triton kernel against the oracle, and the layers that use them."""
-    return run_pytest(*TRITON_TESTS, "-p", "no:cacheprovider")
+    """Every Triton kernel against the oracle, and the layers that use them: a file a process."""
+    with ThreadPoolExecutor() as threads:
+        found = list(
+            threads.map(lambda file: run_pytest(file, "-p", "no:cacheprovider"), TRITON_TESTS)
+        )
+    counts = sum((Counter(one["tests"]) for one in found), Counter())
+    return {"passed": all(one["passed"] for one in found), "tests": dict(counts)}
 
 
 def sanitizer():
-    """compute-sanitizer's tools over edge_cases.py: {tool: its summary}."""
-    edge_cases = [sys.executable, "tests/gpu/edge_cases.py"]
-    subprocess.run(
-        edge_cases, cwd=ROOT, env=ENVIRONMENT, check=True
-    )  # compiles, so that only launches are watched
-    found = {}
-    for tool in TOOLS:
-        # Without torch's memory pool every tensor has its own allocation, and its own bounds.
-        output = subprocess.run(
-            ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9", *edge_cases],
-            cwd=ROOT,
-            env=ENVIRONMENT | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
-            capture_output=True,
-            text=True,
-        )
-        summary = re.search(r"=+ (.*SUMMARY: .*)", output.stdout)
-        launches = re.search(r"(\d+) launches", output.stdout)
-        clean = output.returncode == 0 and summary and launches
-        if not clean:
-            print(output.stdout[-3000:], output.stderr[-3000:])
-        found[tool] = {
-            "passed": bool(clean),
-            "summary": summary[1] if summary else "no summary",
-            "launches": int(launches[1]) if launches else 0,
-        }
+    """compute-sanitizer's tools over edge_cases.py, side by side: {tool: its summary}."""
+    # Once without a tool: it compiles, so that only launches are watched.
+    subprocess.run(EDGE_CASES, cwd=ROOT, env=ENVIRONMENT, check=True)
+    with ThreadPoolExecutor() as threads:
+        found = dict(zip(TOOLS, threads.map(watched_by, TOOLS), strict=True))
     return {"passed": all(tool["passed"] for tool in found.values()), **found}
+
+
+def watched_by(tool):
+    """What one of compute-sanitizer's tools says."""
+    # Without torch's memory pool every tensor has its own allocation, and its own bounds.
+    output = subprocess.run(
+        ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9", *EDGE_CASES],
+        cwd=ROOT,
+        env=ENVIRONMENT | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    summary = re.search(r"=+ (.*SUMMARY: .*)", output.stdout)
+    launches = re.search(r"(\d+) launches", output.stdout)
+    clean = output.returncode == 0 and summary and launches
+    if not clean:
+        print(output.stdout[-3000:], output.stderr[-3000:])
+    return {
+        "passed": bool(clean),
+        "summary": summary[1] if summary else "no summary",
+        "launches": int(launches[1]) if launches else 0,
+    }
 
 
 def counters():
