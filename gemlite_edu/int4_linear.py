@@ -4,9 +4,11 @@ import torch
 
 from gemlite_edu.hqq_layers import codes_of_hqq
 from gemlite_edu.int4_weight import Int4Weight
-from gemlite_edu.mixed_mm import has_type, product
+from gemlite_edu.mixed_mm import kernels_take, product
 from gemlite_edu.packing import pack_2xint4
 from gemlite_edu.quantize import QuantizedWeight, quantize_linear
+
+_X_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 @torch.library.custom_op("gemlite_edu::mixed_mm", mutates_args=())
@@ -23,7 +25,7 @@ def mixed_mm(
     On a GPU the Triton kernels compute it for fp16 and bf16 x. Everything else is `reference`.
     """
     weight = Int4Weight(packed, scales, zeros, group_size)
-    if x.is_cuda and has_type(x.device, x.dtype):
+    if x.is_cuda and kernels_take(x.device, x.dtype):
         return product(x, weight, transposed)
     return reference(x, weight, transposed)
 
@@ -66,9 +68,10 @@ class Int4Linear(torch.nn.Module):
     leaves the types of scales and zeros alone.
 
     The backward product needs no activations, so none are kept: only the weights, which are there
-    anyway. On a GPU x of fp16 or bf16 goes through the Triton kernels in both directions; other
-    types, and the CPU, take torch with weights dequantized for each call. In autocast x becomes its
-    type.
+    anyway. On a GPU fp16 and bf16 x, and its gradient, are multiplied as `mixed_mm.choose` says: by
+    the fused Triton kernels, or many rows by the library, with weights dequantized for the call.
+    fp32 and fp64 x, and the CPU, take torch with weights dequantized for each call. In autocast x
+    becomes its type, unless it is fp64.
 
     >>> layer = Int4Linear.from_linear(torch.nn.Linear(8, 3), group_size=4)
     >>> x = torch.ones(2, 8, requires_grad=True)
@@ -80,9 +83,8 @@ class Int4Linear(torch.nn.Module):
     def __init__(self, packed, scales, zeros, group_size, bias=None):
         super().__init__()
         weight = Int4Weight(packed, scales, zeros, group_size)
-        if bias is not None and (not isinstance(bias, torch.Tensor) or bias.shape != (weight.N,)):
-            came = tuple(bias.shape) if isinstance(bias, torch.Tensor) else type(bias).__name__
-            raise ValueError(f"bias must be a tensor ({weight.N},), one per output, got {came}")
+        if bias is not None:
+            _check_bias(bias, weight)
         self.in_features, self.out_features, self.group_size = weight.K, weight.N, group_size
         self.register_buffer("packed", _own(packed.T))
         self.register_buffer("scales", _own(scales))
@@ -121,20 +123,20 @@ class Int4Linear(torch.nn.Module):
         return Int4Linear(pack_2xint4(W_q.T), scales.T, zeros.T, group_size, bias)
 
     def forward(self, x):
-        """y (..., N) for x (..., K) of a float type."""
+        """y (..., N) for x (..., K), fp16, bf16, fp32 or fp64."""
         self._check(x)
         device = x.device.type
         if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
-            x = x.to(torch.get_autocast_dtype(device))
+            x = x if x.dtype == torch.float64 else x.to(torch.get_autocast_dtype(device))
         rows = x.reshape(-1, self.in_features)
         y = mixed_mm(rows, self.packed.T, self.scales, self.zeros, self.group_size, False)
         y = y if self.bias is None else y + self.bias.to(y.dtype)
         return y.reshape(*x.shape[:-1], self.out_features)
 
     def _check(self, x):
-        if not isinstance(x, torch.Tensor) or not x.is_floating_point():
+        if not isinstance(x, torch.Tensor) or x.dtype not in _X_DTYPES:
             came = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
-            raise TypeError(f"x must be a tensor of a float type, got {came}")
+            raise TypeError(f"x must be a tensor, fp16, bf16, fp32 or fp64, got {came}")
         if x.layout != torch.strided:
             raise TypeError(f"x must be a dense tensor, got {x.layout}")
         if x.dim() == 0 or x.shape[-1] != self.in_features:
@@ -162,10 +164,21 @@ class Int4Linear(torch.nn.Module):
     def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
         """Refuses bytes of the other type, which mean other codes; torch would convert them."""
         saved = state.get(prefix + "packed")
-        if saved is not None and saved.dtype != self.packed.dtype:
+        if isinstance(saved, torch.Tensor) and saved.dtype != self.packed.dtype:
             errors.append(f"{prefix}packed: it has {self.packed.dtype}, and the file {saved.dtype}")
             return
         super()._load_from_state_dict(state, prefix, about, strict, missing, unexpected, errors)
+
+
+def _check_bias(bias, weight):
+    if not isinstance(bias, torch.Tensor) or bias.shape != (weight.N,):
+        came = tuple(bias.shape) if isinstance(bias, torch.Tensor) else type(bias).__name__
+        raise ValueError(f"bias must be a tensor ({weight.N},), one per output, got {came}")
+    if bias.dtype not in _X_DTYPES or bias.layout != torch.strided:
+        came = f"{bias.dtype}, {bias.layout}"
+        raise TypeError(f"bias must be a dense tensor, fp16, bf16, fp32 or fp64, got {came}")
+    if bias.device != weight.packed.device:
+        raise ValueError(f"bias is on {bias.device} and packed on {weight.packed.device}: move one")
 
 
 def _own(tensor):

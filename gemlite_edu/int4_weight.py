@@ -9,7 +9,7 @@ from gemlite_edu.packing.int4_pairs import CODE_RANGES, pack_2xint4, unpack_2xin
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Int4Weight:
     """W ~ (codes - zeros) * scales, (N, K), transposed; the one place where the shapes are checked.
 
@@ -50,6 +50,8 @@ class Int4Weight:
     def from_quantized(q, dtype=torch.float32):
         """The weight for a 4-bit `QuantizedWeight`, its scales and zeros as `dtype`.
 
+        Raises ValueError for other widths, and for scales that become 0 or infinite in that type.
+
         >>> from gemlite_edu import quantize_linear
         >>> weight = Int4Weight.from_quantized(quantize_linear(torch.ones(3, 8), 4))
         >>> weight.N, weight.K, tuple(weight.packed.shape)
@@ -62,6 +64,9 @@ class Int4Weight:
             tensor.expand(N, K // q.group_size).T.to(dtype).contiguous()
             for tensor in (q.scales, q.zeros)
         )
+        vanished = scales.eq(0).any() and not q.scales.eq(0).any()
+        if vanished or not scales.isfinite().all() or not zeros.isfinite().all():
+            raise ValueError(f"a scale or a zero does not fit in {dtype}: take torch.float32")
         return Int4Weight(pack_2xint4(q.W_q.T), scales, zeros, q.group_size)
 
     @property

@@ -21,7 +21,7 @@ A_DTYPES = (torch.float16, torch.bfloat16)
 KERNEL_TYPES = ("compute_bound", "max_autotune", "dequantize")
 _INPUT_PRECISIONS = ("ieee", "tf32", "tf32x3")
 
-# What computes how many rows of a, up to and with that many, as measured.
+# What computes how many rows of a, up to and with that many.
 CHOICES = {
     "forward": ((128, "FUSED"), (None, "DEQUANTIZE")),
     "transposed": ((128, "FUSED"), (None, "DEQUANTIZE")),
@@ -57,16 +57,18 @@ def triton_mixed_mm(
     a: fp16 or bf16. b: bytes (K / 2, N) that `pack_2xint4(W_q.T)` made, uint8 for codes 0 to 15,
     int8 for -8 to 7. scales, zeros: (K / group_size, N), any strides; W ~ (W_q - zeros) * scales.
     group_size: neighbours along K with one scale; any divisor of K.
-    acc_dtype: torch.float16: tensor cores add up the products of a tile in fp16; None: in fp32.
+    acc_dtype: torch.float16: in the fused kernel tensor cores add up the products of a tile in
+    fp16; torch.float32 or None: in fp32.
     input_precision, fp8_fast_accum: without effect on 16-bit a; torchao's calls have them.
     kernel_type: "compute_bound": what `choose` says for M rows, the fused kernel in blocks of 64
     rows and more; "max_autotune": in smaller ones too, and with more ways to split the sum, of
     which the fastest is measured; "dequantize": dense weights, (N, K) of the type of a, once for
     each call, and torch's product. Weights, where they are made, have the type of a.
     config: how the fused kernel is cut into programs, of `triton_kernels.mixed_mm_configs`; it is
-    then used for any M. None: measured at the first call with new shapes on a GPU.
+    then used for any M and kernel_type. None: measured at the first call with new shapes on a GPU.
 
-    It has no backward: see `Int4Linear`. Raises TypeError or ValueError for anything else.
+    It has no backward, and torch.compile cannot look into it: see `Int4Linear`. Raises TypeError or
+    ValueError for anything else.
     Source: seed 004 (torchao's triton_mixed_mm).
 
     >>> from gemlite_edu import pack_2xint4
@@ -78,7 +80,7 @@ def triton_mixed_mm(
     tensor([[2., 2., 2., 2.]], dtype=torch.float16)
     """
     weight = Int4Weight(b, scales, zeros, group_size)
-    _check_options(acc_dtype, input_precision, kernel_type)
+    _check_options(transposed, acc_dtype, input_precision, kernel_type)
     _check_a(a, weight, transposed)
     for name, tensor in (("a", a), ("scales", scales), ("zeros", zeros)):
         check_no_grad(name, tensor)
@@ -89,7 +91,9 @@ def triton_mixed_mm(
     return product(a, weight, transposed, kernel_type, dot_dtype)
 
 
-def _check_options(acc_dtype, input_precision, kernel_type):
+def _check_options(transposed, acc_dtype, input_precision, kernel_type):
+    if not isinstance(transposed, bool):
+        raise TypeError(f"transposed must be True or False, got {type(transposed).__name__}")
     if acc_dtype not in (None, torch.float32, torch.float16):
         raise ValueError(f"acc_dtype must be torch.float32 or torch.float16, got {acc_dtype!r}")
     if input_precision not in _INPUT_PRECISIONS:
@@ -113,11 +117,11 @@ def _check_a(a, weight, transposed):
         raise ValueError(f"a is on {a.device} and b on {weight.packed.device}: move one")
     if a.device.type not in ("cpu", "cuda"):
         raise ValueError(f"a is on {a.device}: kernels take CPU and CUDA tensors")
-    if a.is_cuda and not has_type(a.device, a.dtype):
+    if a.is_cuda and not kernels_take(a.device, a.dtype):
         raise ValueError("bf16 needs a GPU of compute capability 8.0 or more: use fp16")
 
 
-def has_type(device, dtype):
+def kernels_take(device, dtype):
     """Whether the kernels take a of `dtype` on a CUDA device."""
     is_new = dtype == torch.bfloat16 and torch.cuda.get_device_capability(device) >= (8, 0)
     return dtype == torch.float16 or is_new
@@ -138,7 +142,7 @@ def fused(a, weight, transposed, config=None, dot_dtype=torch.float32, replace=N
     CPU such a kernel is watched: an access outside of its tensors raises KernelFault.
     """
     M, N, K = len(a), weight.N, weight.K
-    interpreted = a.device.type == "cpu"
+    a, interpreted = a.contiguous().resolve_neg(), a.device.type == "cpu"
     config = config or default_config(M, N, K, weight.group_size, transposed, interpreted)
     columns = K if transposed else N
     y = torch.empty((M, columns), dtype=torch.float32 if interpreted else a.dtype, device=a.device)
@@ -153,7 +157,7 @@ def fused(a, weight, transposed, config=None, dot_dtype=torch.float32, replace=N
     compute_dtype = torch.float32 if interpreted else a.dtype
     with torch.cuda.device_of(a):
         run(
-            (outputs, -(-M // config["BLOCK_M"]), chunks), a.contiguous(), *_tensors(weight), sums,
+            (outputs, -(-M // config["BLOCK_M"]), chunks), a, *_tensors(weight), sums,
             M, N, K, *_strides(weight), GROUP=weight.group_size, DTYPE=triton_dtype(compute_dtype),
             DOT_DTYPE=triton_dtype(torch.float32 if interpreted else dot_dtype),
             **{key: value for key, value in config.items() if key != "chunks"},
@@ -243,7 +247,7 @@ def _pieces(weight, config):
 
 
 def _tensors(weight):
-    scales, zeros = weight.scales, weight.zeros
+    scales, zeros = weight.scales.resolve_neg(), weight.zeros.resolve_neg()
     if scales.stride() != zeros.stride():
         scales, zeros = scales.contiguous(), zeros.contiguous()
     return weight.packed, scales, zeros

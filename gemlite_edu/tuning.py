@@ -4,15 +4,10 @@ A file of configs is JSON: the device, the version of triton and {kernel: a hash
 they were measured with, and {key: config}. It says nothing about another device, version or text.
 """
 
-import hashlib
-import io
 import json
 import os
-import re
 import tempfile
-import tokenize
 from dataclasses import replace
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -20,13 +15,13 @@ import torch
 
 from gemlite_edu.dtypes import name_of
 from gemlite_edu.timing import CudaGraphClock, copies_needed, time_replays
-from gemlite_edu.triton_kernels import FOLDER, INT4_KERNELS, KERNELS
+from gemlite_edu.triton_kernels import INT4_KERNELS
 from gemlite_edu.triton_kernels.configs import NAMES, candidates, default_config
-from gemlite_edu.triton_kernels.mixed_mm_configs import NAMES as MIXED_MM_NAMES
+from gemlite_edu.triton_kernels.hashes import kernel_hashes
+from gemlite_edu.triton_kernels.mixed_mm_configs import check_config
 
 _BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 _MOST_COPIES = 64
-_POWERS_OF_TWO = {"BLOCK_M", "BLOCK_N", "BLOCK_K", "num_warps"}
 _SHIPPED = Path(__file__).parent / "data"
 
 _configs = {}  # {device name: {key: config}}
@@ -169,7 +164,7 @@ def _usable(path, device):
     configs = {k: config for k, config in content["configs"].items() if _kernel_of(k) in unchanged}
     if len(configs) < len(content["configs"]):
         others = {_kernel_of(key) for key in content["configs"]} - unchanged.keys()
-        print(f"{path}: no config of {', '.join(sorted(others))} is used: its text has changed")
+        print(f"{path}: no config of {', '.join(sorted(others))} is used: changed since")
     return configs
 
 
@@ -212,50 +207,13 @@ def _about(device):
     return {"device": device, "triton": triton, "kernels": kernel_hashes()}
 
 
-@cache
-def kernel_hashes():
-    """{kernel: a name for its text as it is now, with all that it takes from other files}."""
-    return {name: _hash_of(_files_of(name)) for name in (*KERNELS, *INT4_KERNELS)}
-
-
-@cache
-def all_kernels_hash():
-    """A name for the texts of all kernels, those without configs too."""
-    return _hash_of(path for path in sorted(FOLDER.glob("*.py")) if "@triton.jit" in _text(path))
-
-
-def _files_of(kernel):
-    """Files of the kernel, of what it imports, and of the second pass that adds up its chunks."""
-    found, new = set(), {kernel, "add_chunks"}
-    while new:
-        found |= new
-        texts = "".join(_text(FOLDER / f"{name}.py") for name in new)
-        new = set(re.findall(r"^from \.(\w+) import", texts, re.MULTILINE)) - found
-    return [FOLDER / f"{name}.py" for name in sorted(found)]
-
-
-def _text(path):
-    return path.read_text(encoding="utf-8")
-
-
-def _hash_of(files):
-    tokens = [token for path in files for token in _tokens(_text(path))]
-    return hashlib.sha256(" ".join(tokens).encode()).hexdigest()[:16]
-
-
-def _tokens(text):
-    """What a compiler sees of a text: no comments, no docstrings, no line breaks."""
-    unseen = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE}
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in unseen and not token.string.startswith('"""'):
-            yield token.string
-
-
 def _read(path):
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         names = {"device", "triton", "kernels", "configs"}
-        good = content.keys() == names and all(map(_is_config, content["configs"].values()))
+        good = content.keys() == names and all(
+            _is_config(key, config) for key, config in content["configs"].items()
+        )
         good = good and content["kernels"].keys() >= set(map(_kernel_of, content["configs"]))
     except (ValueError, AttributeError, RecursionError):
         good = False
@@ -267,12 +225,15 @@ def _read(path):
     return content
 
 
-def _is_config(config):
+def _is_config(key, config):
+    if _kernel_of(key) in INT4_KERNELS:
+        check_config(config)
+        return True
     return (
-        config.keys() in (set(NAMES), set(MIXED_MM_NAMES))
+        config.keys() == set(NAMES)
         and all(
             isinstance(value, int) and not isinstance(value, bool) and value > 0
             for value in config.values()
         )
-        and all(config[name].bit_count() == 1 for name in _POWERS_OF_TWO & config.keys())
+        and all(config[name].bit_count() == 1 for name in ("BLOCK_M", "BLOCK_N", "num_warps"))
     )

@@ -552,6 +552,19 @@ WRONG_USES = {
         lambda: layer_of()(activations(2, K).to("meta")),
         "x is on meta and the layer on cpu",
     ),
+    "fp8 x": (
+        TypeError,
+        lambda: layer_of()(activations(2, K).to(torch.float8_e5m2)),
+        "got torch.float8_e5m2",
+    ),
+    "complex bias": (TypeError, lambda: layer_of(bias=activations(N).cfloat()), "bias .*complex64"),
+    "whole bias": (TypeError, lambda: layer_of(bias=torch.ones(N).long()), "bias .*int64"),
+    "sparse bias": (TypeError, lambda: layer_of(bias=activations(N).to_sparse()), "bias .*sparse"),
+    "bias elsewhere": (
+        ValueError,
+        lambda: layer_of(bias=activations(N).to("meta")),
+        "bias is on meta and packed on cpu: move one",
+    ),
     "bias of another size": (
         ValueError,
         lambda: layer_of(bias=activations(N + 1)),

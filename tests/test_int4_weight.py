@@ -62,12 +62,21 @@ def test_dense_weights_have_the_type_asked_for(dtype):
 
 
 def test_any_strides_are_the_same_weight():
-    scales, zeros = torch.rand(K // GROUP, N, generator=seeded()), ZEROS + 3
-    expected = Int4Weight(PACKED, scales, zeros, GROUP).dequantize()
+    scales, zeros = torch.rand(2, K // GROUP, N, generator=seeded())
+    packed = torch.randint(0, 256, (K // 2, N), dtype=torch.uint8, generator=seeded(1))
+    expected = Int4Weight(packed, scales, zeros, GROUP).dequantize()
     wide = torch.zeros(2 * K // GROUP, 3 * N)
     wide[::2, ::3] = scales
-    others = Int4Weight(PACKED.T.contiguous().T, wide[::2, ::3], zeros[:1].expand(4, N), GROUP)
+    others = Int4Weight(packed.T.contiguous().T, wide[::2, ::3], zeros.T.contiguous().T, GROUP)
     assert torch.equal(others.dequantize(), expected)
+
+
+@pytest.mark.parametrize("size", [1e6, 1e-8])
+def test_scales_that_do_not_fit_a_type_are_refused(size):
+    q = quantize_linear(size * torch.randn(3, 8, generator=seeded()), 4)
+    with pytest.raises(ValueError, match="does not fit in torch.float16: take torch.float32"):
+        Int4Weight.from_quantized(q, torch.float16)
+    assert Int4Weight.from_quantized(q).scales.isfinite().all()
 
 
 def test_scales_and_zeros_may_have_types_of_their_own():

@@ -231,6 +231,17 @@ def test_options_for_other_types_change_no_bit(direction, call):
 
 
 @both_directions
+@every_call
+def test_views_that_torch_negates_later_are_read_as_what_they_stand_for(direction, call):
+    case = called(direction, call, data=RANDOM)
+    inputs = make_case(case)
+    names = ("a", "scales", "zeros")
+    negated = {name: torch._neg_view(-getattr(inputs, name)) for name in names}
+    assert all(tensor.is_neg() for tensor in negated.values())
+    assert torch.equal(run(case, replace(inputs, **negated)), run(case, inputs))
+
+
+@both_directions
 def test_arguments_come_in_the_order_of_torchao(direction):
     case = called(direction, "compute_bound", data=RANDOM)
     inputs = make_case(case)
@@ -750,6 +761,7 @@ BAD_VALUES = {
     "no chunks": (changed(config=GOOD.config | {"chunks": 0}), "chunks must be .* 1, got 0"),
 }  # fmt: skip
 BAD_TYPES = {
+    "a direction in words": (changed(transposed="no"), "transposed must be True or False, got str"),
     "a of fp32": (changed(a=lambda a: a.float()), "a must be torch.float16 or .*torch.float32"),
     "a of int8": (changed(a=lambda a: a.to(torch.int8)), "a must be .*, got torch.int8"),
     "bytes of int32": (changed(b=lambda b: b.int()), "packed must be .*, got torch.int32"),

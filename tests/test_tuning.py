@@ -16,7 +16,7 @@ from linear_cases import make
 
 from gemlite_edu import tuning
 from gemlite_edu.core import GemLiteLinear
-from gemlite_edu.triton_kernels import INT4_KERNELS, KERNELS
+from gemlite_edu.triton_kernels import INT4_KERNELS, KERNELS, hashes
 from gemlite_edu.triton_kernels.configs import candidates, default_config
 from gemlite_edu.triton_matmul import TritonWeight
 
@@ -300,7 +300,7 @@ def test_a_file_says_what_it_is_for(gpu, path):
     text = path.read_text()
     content = json.loads(text)
     assert content.keys() == {"device", "triton", "kernels", "configs"}
-    assert content["device"] == "Some GPU" and content["kernels"] == tuning.kernel_hashes()
+    assert content["device"] == "Some GPU" and content["kernels"] == hashes.kernel_hashes()
     assert list(content["configs"].values()) == [OTHER]
     assert text.endswith("\n") and text.count("\n") > 10  # for people to read, too
 
@@ -319,7 +319,7 @@ def content_for(**changes):
         triton = version("triton")
     except PackageNotFoundError:
         triton = "not installed"
-    about = dict(device="Some GPU", triton=triton, kernels=tuning.kernel_hashes())
+    about = dict(device="Some GPU", triton=triton, kernels=hashes.kernel_hashes())
     key = tuning.key_of("gemm", rows(4), weight())
     return about | {"configs": {key: dict(CONFIG)}} | changes
 
@@ -343,14 +343,14 @@ def test_a_file_from_elsewhere_is_left_aside_with_a_notice(gpu, path, what, caps
 
 
 def test_configs_of_a_kernel_whose_text_changed_are_left_aside_alone(gpu, path, capsys):
-    own, gemv = tuning.kernel_hashes(), tuning.key_of("gemv", rows(1), weight())
+    own, gemv = hashes.kernel_hashes(), tuning.key_of("gemv", rows(1), weight())
     content = content_for(kernels=own | {"gemm": "another"})
     content["configs"][gemv] = dict(CONFIG)
     path.write_text(json.dumps(content))
     tuning.load(path)
     assert config_for(4) == OTHER and config_for(1, "gemv") == CONFIG
     said = capsys.readouterr().out
-    assert said == f"{path}: no config of gemm is used: its text has changed\n"
+    assert said == f"{path}: no config of gemm is used: changed since\n"
 
 
 def config_with(**changes):
@@ -388,6 +388,11 @@ DAMAGED = {
     "a negative": content_for(**config_with(chunks=-1)),
     "no power of two": content_for(**config_with(BLOCK_N=100)),
     "three warps": content_for(**config_with(num_warps=3)),
+    "columns that Triton multiplies wrongly": content_for(
+        configs={"mixed_mm key": CONFIG | {"BLOCK_K": 16}}
+    ),
+    "an int4 kernel's config without columns": content_for(configs={"mixed_mm key": CONFIG}),
+    "columns for another kernel": content_for(configs={"gemm key": CONFIG | {"BLOCK_K": 64}}),
     "kernels as a text": content_for(kernels="another"),
     "a config of a kernel without a hash": content_for(kernels={}),
     "null inside": content_for(**config_with(BLOCK_M=None)),
@@ -526,12 +531,12 @@ USERS = {name: {name} for name in (*KERNELS, *INT4_KERNELS)} | {
 
 def test_a_hash_is_of_a_kernel_and_of_what_it_takes_from_others(monkeypatch, tmp_path):
     folder = tmp_path / "kernels"
-    shutil.copytree(tuning.FOLDER, folder)
-    monkeypatch.setattr(tuning, "FOLDER", folder)
+    shutil.copytree(hashes.FOLDER, folder)
+    monkeypatch.setattr(hashes, "FOLDER", folder)
 
     def hashed():
-        tuning.kernel_hashes.cache_clear()
-        return tuning.kernel_hashes()
+        hashes.kernel_hashes.cache_clear()
+        return hashes.kernel_hashes()
 
     try:
         before = hashed()
@@ -549,7 +554,7 @@ def test_a_hash_is_of_a_kernel_and_of_what_it_takes_from_others(monkeypatch, tmp
             (folder / f"{name}.py").write_text(text)
         assert hashed() == before
     finally:
-        tuning.kernel_hashes.cache_clear()
+        hashes.kernel_hashes.cache_clear()
 
 
 # Shipped
@@ -599,7 +604,7 @@ def test_what_is_shipped_fits_the_kernels_as_they_are():
         content = tuning._read(path)
         assert path.stem == f"triton_configs_{content['device'].replace(' ', '_').lower()}"
         used = {key.split()[0] for key in content["configs"]}
-        changed = used - dict(content["kernels"].items() & tuning.kernel_hashes().items()).keys()
+        changed = used - dict(content["kernels"].items() & hashes.kernel_hashes().items()).keys()
         assert not changed, f"{path.name}: measure {changed} again"
         assert content["configs"] and all(map(is_config, content["configs"].values()))
         for key in content["configs"]:

@@ -76,5 +76,8 @@ def _check(name, tensor):
     if not isinstance(tensor, torch.Tensor) or tensor.dtype not in CODE_RANGES:
         came = tensor.dtype if isinstance(tensor, torch.Tensor) else type(tensor).__name__
         raise TypeError(f"{name} must be a torch.uint8 or torch.int8 tensor, got {came}")
+    if tensor.layout != torch.strided or tensor.device.type == "meta":
+        came = "on meta" if tensor.device.type == "meta" else tensor.layout
+        raise TypeError(f"{name} must be a dense tensor with numbers in it, got {came}")
     if tensor.dim() != 2 or tensor.numel() == 0:
         raise ValueError(f"{name} must be a matrix, not empty, got {tuple(tensor.shape)}")

@@ -157,6 +157,9 @@ BAD_TYPES = {
     "float codes": (lambda: pack_2xint4(FIVES.half()), "codes.*got torch.float16"),
     "a list of codes": (lambda: pack_2xint4(FIVES.tolist()), "codes.*got list"),
     "no codes": (lambda: pack_2xint4(None), "codes.*got NoneType"),
+    "sparse codes": (lambda: pack_2xint4(FIVES.to_sparse()), "codes.*dense.*got torch.sparse_coo"),
+    "codes on meta": (lambda: pack_2xint4(FIVES.to("meta")), "codes .*numbers in it, got on meta"),
+    "sparse bytes": (lambda: unpack_2xint4(FIVES.to_sparse()), "packed.*got torch.sparse_coo"),
     "int32 bytes": (lambda: unpack_2xint4(FIVES.int()), "packed.*got torch.int32"),
     "a list of bytes": (lambda: unpack_2xint4(FIVES.tolist()), "packed.*got list"),
 }

@@ -4,10 +4,10 @@ from functools import partial
 
 import torch
 
-from gemlite_edu import tuning
 from gemlite_edu.bench.candidate import Candidate, Prepared
 from gemlite_edu.int4_weight import Int4Weight
 from gemlite_edu.mixed_mm import triton_mixed_mm
+from gemlite_edu.triton_kernels.hashes import all_kernels_hash
 
 
 def _why_not(problem):
@@ -36,6 +36,6 @@ CANDIDATES = [
         torch.float16,
         _why_not,
         _prepare,
-        build=tuning.all_kernels_hash()[:8],
+        build=all_kernels_hash()[:8],
     )
 ]

@@ -4,11 +4,11 @@ from functools import partial
 
 import torch
 
-from gemlite_edu import tuning
 from gemlite_edu.bench.candidate import Candidate, Prepared
 from gemlite_edu.dtypes import DType
 from gemlite_edu.linear import GemLiteLinear
 from gemlite_edu.triton_kernels import KERNELS
+from gemlite_edu.triton_kernels.hashes import all_kernels_hash
 from gemlite_edu.triton_ops import MATMUL_TYPES
 
 _WIDTHS = (8, 4, 3, 2, 1)
@@ -43,7 +43,7 @@ def _candidate(name, matmul_type):
         torch.float16,
         _why_not,
         partial(_prepare, matmul_type),
-        build=tuning.all_kernels_hash()[:8],
+        build=all_kernels_hash()[:8],
     )
 
 
