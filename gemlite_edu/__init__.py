@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _HOME = {
     "QuantizedWeight": "quantize",
     "quantize_linear": "quantize",
+    "quantize_ternary": "quantize",
     "pack_warped_int32": "packing",
     "unpack_warped_int32": "packing",
     "pack_2xint4": "packing",

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 
 _UINT8_MAX_BITS = 8
+_TERNARY_ZERO = 2  # BitNet's, so that no code is 0
+_SMALLEST_MEAN = 1e-5
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,32 @@ def quantize_linear(
         zeros.float().squeeze(-1),
         nbits,
         group_size,
+    )
+
+
+def quantize_ternary(W):
+    """Quantize `W` (N, K), any float dtype, to -1, 0 and 1 times one scale, mean |W|.
+
+    A `QuantizedWeight` of 2 bits: code = weight + 2, from 1 to 3; zero 2; scale and zero (1, 1).
+    A weight is 0 if it is within half the mean of 0. The mean counts as at least 1e-5.
+    Raises TypeError or ValueError as `quantize_linear`.
+    Source: Ma et al. 2024 (BitNet b1.58), arXiv 2402.17764, equations 1 to 3 (absmean).
+
+    >>> quantize_ternary(torch.tensor([[0.1, -3.0, 1.0, 0.3]])).W_q.tolist()
+    [[2, 1, 3, 2]]
+    """
+    _check_weight(W)
+    weights = W.detach().double()
+    scale = weights.abs().mean().clamp(min=_SMALLEST_MEAN)
+    if not torch.isfinite(scale.float()):
+        raise ValueError("mean |W| does not fit in a float32 scale: divide W by a constant")
+    codes = (weights / scale).round().clamp(-1, 1) + _TERNARY_ZERO
+    return QuantizedWeight(
+        codes.to(torch.uint8),
+        scale.float().reshape(1, 1),
+        torch.full((1, 1), float(_TERNARY_ZERO), device=W.device),
+        2,
+        W.shape[1],
     )
 
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gemlite_edu import QuantizedWeight, quantize_linear
+from gemlite_edu import QuantizedWeight, quantize_linear, quantize_ternary
 
 property_test = settings(derandomize=True, deadline=None, max_examples=100)
 
@@ -254,6 +254,9 @@ BAD_VALUES = {
     "rank 1": (lambda: quantize_linear(W[0], 4), r"\(8,\)"),
     "rank 3": (lambda: quantize_linear(W[None], 4), r"\(1, 4, 8\)"),
     "no rows": (lambda: quantize_linear(W[:0], 4), r"\(0, 8\)"),
+    "ternary of rank 1": (lambda: quantize_ternary(W[0]), r"\(8,\)"),
+    "ternary NaN": (lambda: quantize_ternary(W * math.nan), "NaN"),
+    "ternary over float32": (lambda: quantize_ternary(W.double() * 1e300), "mean"),
     "NaN": (lambda: quantize_linear(W * math.nan, 4), "NaN"),
     "infinity": (lambda: quantize_linear(-W / 0, 4), "infinit?e?"),
     "range over float32": (lambda: quantize_linear(W.double() * 1e300, 4), "range"),
@@ -268,6 +271,7 @@ BAD_VALUES = {
 }
 
 BAD_TYPES = {
+    "ternary int32": (lambda: quantize_ternary(W.int()), "int32"),
     "nbits float": (lambda: quantize_linear(W, 4.0), "nbits.*float"),
     "nbits True": (lambda: quantize_linear(W, True), "nbits.*bool"),
     "nbits string": (lambda: quantize_linear(W, "4"), "nbits.*str"),
@@ -294,6 +298,36 @@ def test_bad_type_is_named_in_one_sentence(call, named):
     with pytest.raises(TypeError, match=named) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+@given(st.integers(1, 40), st.integers(1, 60), st.integers(0, 2**31), st.floats(1e-3, 1e3))
+@settings(max_examples=60, deadline=None)
+def test_ternary_weights_are_rounded_in_units_of_their_mean(N, K, seed, size):
+    """BitNet's formula, weight by weight, in python's own numbers."""
+    W = size * torch.randn(N, K, generator=torch.Generator().manual_seed(seed))
+    q = quantize_ternary(W)
+    values = W.double().flatten().tolist()
+    mean = max(math.fsum(map(abs, values)) / len(values), 1e-5)
+    assert q.scales.item() == pytest.approx(mean, rel=2**-23)
+    for value, code in zip(values, q.W_q.flatten().tolist(), strict=True):
+        steps = value / mean
+        if abs(abs(steps) - 0.5) > 1e-9:  # where the last bit of the mean decides
+            assert code - 2 == max(-1, min(1, round(steps)))
+    assert (q.nbits, q.group_size, q.zeros.item()) == (2, K, 2.0)
+    assert q.scales.shape == q.zeros.shape == (1, 1)
+
+
+@pytest.mark.parametrize("constant", [0.0, 1e-9, 0.5, -3.0])
+def test_a_constant_ternary_matrix_comes_back_or_is_zero(constant):
+    back = quantize_ternary(torch.full((3, 5), constant)).dequantize()
+    assert torch.equal(back, torch.full((3, 5), constant if abs(constant) > 1e-5 else 0.0))
+
+
+def test_ternary_weights_of_every_float_type_quantize_as_their_values():
+    W = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        narrow, wide = quantize_ternary(W.to(dtype)), quantize_ternary(W.to(dtype).double())
+        assert torch.equal(narrow.W_q, wide.W_q) and torch.equal(narrow.scales, wide.scales)
 
 
 def quantized_weight(**changed):

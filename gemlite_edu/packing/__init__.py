@@ -2,6 +2,7 @@
 
 from gemlite_edu.packing.address_map import Address, pack_by_map, unpack_by_map
 from gemlite_edu.packing.bit_planes import BitPlanes3, pack_3bit_planes, unpack_3bit_planes
+from gemlite_edu.packing.bitnet_2bit import Bitnet2Bit, pack_bitnet_2bit, unpack_bitnet_2bit
 from gemlite_edu.packing.int4_pairs import Int4Pairs, pack_2xint4, unpack_2xint4
 from gemlite_edu.packing.rows_cols import (
     OverCols,
@@ -27,6 +28,7 @@ from gemlite_edu.packing.warp_interleaved import (
 __all__ = [
     "Address",
     "BitPlanes3",
+    "Bitnet2Bit",
     "Int4Pairs",
     "OverCols",
     "OverRows",
@@ -34,6 +36,7 @@ __all__ = [
     "WarpInterleaved",
     "pack_2xint4",
     "pack_3bit_planes",
+    "pack_bitnet_2bit",
     "pack_by_map",
     "pack_over_cols",
     "pack_over_rows",
@@ -43,6 +46,7 @@ __all__ = [
     "tiled_sparsity_50",
     "unpack_2xint4",
     "unpack_3bit_planes",
+    "unpack_bitnet_2bit",
     "unpack_by_map",
     "unpack_over_cols",
     "unpack_over_rows",
