@@ -18,7 +18,7 @@ import triton_cases
 from gemlite_edu.int4_weight import Int4Weight
 from gemlite_edu.mixed_mm import choose, triton_mixed_mm
 from gemlite_edu.packing import pack_2xint4
-from gemlite_edu.reference import (
+from gemlite_edu.scaled_products import (
     ScaledProduct,
     dequantized_error_bound,
     scaled_weights_error_bound,

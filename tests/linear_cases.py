@@ -6,7 +6,12 @@ import torch
 
 from gemlite_edu import reference
 from gemlite_edu.core import DType, GemLiteLinear
-from gemlite_edu.reference import ScaledProduct, factored_error_bound, tensor_core_error_bound
+from gemlite_edu.scaled_products import (
+    TRUNCATION,
+    ScaledProduct,
+    factored_error_bound,
+    tensor_core_error_bound,
+)
 
 FP8_TYPES = (torch.float8_e4m3fn, torch.float8_e5m2)
 
@@ -75,7 +80,7 @@ def dequantized_bound(product, dtype):
     x, W = product.x.double().abs(), ((codes - zeros) * scales).abs()
     off = (v + 2.0**-21) * W + t / 2
     reached = reference.matmul(x, W + off) + product.bias_or_zero().abs()
-    error = reference.matmul(x, off) + (1.5 * x.shape[1] + 8) * reference.TRUNCATION * reached
+    error = reference.matmul(x, off) + (1.5 * x.shape[1] + 8) * TRUNCATION * reached
     return error + 3 * (v * (reached + error) + t / 2)
 
 

@@ -10,7 +10,8 @@ import gemlite_edu
 PACKAGE = Path(gemlite_edu.__file__).parent
 FLOORS = [
     {"errors", "devices", "dtypes", "formats", "nsight", "quantize", "reference", "real_layer"}
-    | {"activations", "instructions", "measurements", "roofline", "toy_card", "weight_modes"},
+    | {"activations", "instructions", "measurements", "roofline", "scaled_products", "toy_card"}
+    | {"weight_modes"},
     {"packing"},
     {"sources", "build_cache", "operands", "launches", "triton_kernels"},
     {"cuda", "simulator", "timing", "layer_operands", "triton_weight", "int4_weight"},

@@ -16,6 +16,7 @@ from gemlite_edu.helper import (
     A8Wn_dynamic,
     A16Wn,
 )
+from gemlite_edu.scaled_products import TRUNCATION
 
 N, K = 20, 128
 FROM_LINEAR = (A16W8, A8W8_int8_dynamic, A8W8_fp8_dynamic)
@@ -54,7 +55,7 @@ def assert_near(y, exact, reach, off, bias):
     """
     v, t = reference.OUTPUT_ROUNDOFF[y.dtype], reference.SMALLEST_STEP[y.dtype]
     bias = 0 if bias is None else bias.detach().double().abs()
-    error = off + 2 * K * reference.TRUNCATION * (reach + off + 2 * bias) + v * bias + t
+    error = off + 2 * K * TRUNCATION * (reach + off + 2 * bias) + v * bias + t
     assert ((y.double() - exact).abs() <= error + v * (exact.abs() + error)).all()
 
 

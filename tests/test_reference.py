@@ -6,12 +6,14 @@ import torch
 
 from gemlite_edu.quantize import QuantizedWeight
 from gemlite_edu.reference import (
-    ScaledProduct,
-    dequantized_error_bound,
     error_bound,
-    factored_error_bound,
     half2_error_bound,
     matmul,
+)
+from gemlite_edu.scaled_products import (
+    ScaledProduct,
+    dequantized_error_bound,
+    factored_error_bound,
     scaled_weights_error_bound,
     tensor_core_error_bound,
 )

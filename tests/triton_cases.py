@@ -19,7 +19,11 @@ from gemlite_edu.packing.plane_tiles import (
     pack_with_high,
     tile_plain,
 )
-from gemlite_edu.reference import ScaledProduct, factored_error_bound, tensor_core_error_bound
+from gemlite_edu.scaled_products import (
+    ScaledProduct,
+    factored_error_bound,
+    tensor_core_error_bound,
+)
 from gemlite_edu.triton_matmul import Epilogue, TritonWeight, matmul
 from gemlite_edu.weight_modes import ChannelScaleMode, WeightMode
 

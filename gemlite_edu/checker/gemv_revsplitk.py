@@ -4,11 +4,11 @@ from functools import cache
 
 import torch
 
-from gemlite_edu import reference
 from gemlite_edu.checker.exercise import CheckFailed, Exercise
 from gemlite_edu.checker.revsplitk_mistakes import MISTAKES
 from gemlite_edu.checker.tiled_cases import BLOCK_N, exact_tiled, real_tiled
 from gemlite_edu.checker.triton_answers import product
+from gemlite_edu.scaled_products import ScaledProduct, factored_error_bound
 from gemlite_edu.triton_kernels.loads import count_loads
 from gemlite_edu.triton_matmul import Epilogue
 
@@ -32,11 +32,11 @@ def _cases():
 
 def _expected(case):
     zeros, scales = case.zeros, case.scales
-    given = reference.ScaledProduct(case.x, case.W_q, scales=scales, zeros=zeros)
+    given = ScaledProduct(case.x, case.W_q, scales=scales, zeros=zeros)
     right = given.exact()
     if case.is_exact:
         return right.float(), None
-    return right, reference.factored_error_bound(given, torch.float32)
+    return right, factored_error_bound(given, torch.float32)
 
 
 def _run(answer, case, device):
