@@ -9,7 +9,7 @@ import pytest
 import torch
 from counter_kernels import DIFFERENT
 
-from gemlite_edu import nsight, reference
+from gemlite_edu import measurements, nsight, reference
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -77,3 +77,29 @@ def test_the_readme_says_what_the_report_of_the_h200_says():
     assert f"{launches} launches" in readme
     assert f"{report['kernels']['tests']['passed']} tests passed" in " ".join(readme.split())
     assert all(report[part]["passed"] for part in ("kernels", "sanitizer", "notebooks"))
+
+
+def test_the_times_in_readmes_prose_are_those_of_the_record():
+    rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
+    us = {
+        (r.kernel, r.M, r.transposed): f"{r.p50_us:.0f}"
+        for r in rows
+        if r.N == r.K == 8192 and r.weights in ("W4 g128", "W16")
+    }
+
+    def both_ways(kernel, M):
+        return " and ".join(us[kernel, M, transposed] for transposed in (False, True))
+
+    prose = " ".join((ROOT / "README.md").read_text().split())
+    ours, torchao, cublas = "triton_mixed_mm", "torchao", "cublas"
+    for sentence in (
+        f"took {both_ways(ours, 256)} µs at M = 256 where torchao's kernel took "
+        f"{both_ways(torchao, 256)}, and at M = 1024 {both_ways(ours, 1024)} against cuBLAS's own "
+        f"{both_ways(cublas, 1024)} with an fp16 W",
+        f"At M = 64 the fused kernels took {both_ways(ours, 64)} µs against torchao's "
+        f"{both_ways(torchao, 64)}, and cuBLAS's {both_ways(cublas, 64)} (H200",
+        f"in 4 bits that took {us['gemlite_linear', 256, False]} µs against `gemm`'s "
+        f"{us['triton_gemm', 256, False]} at M = 256, {us['gemlite_linear', 1024, False]} against "
+        f"{us['triton_gemm', 1024, False]} at M = 1024",
+    ):
+        assert sentence in prose
