@@ -11,7 +11,7 @@ _FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 @dataclass(frozen=True, eq=False)
 class Int4Weight:
-    """W ~ (codes - zeros) * scales, (N, K), transposed; the one place where the shapes are checked.
+    """W ~ (codes - zeros) * scales, (N, K), from parts that are transposed, and checked here alone.
 
     packed: bytes (K / 2, N) of `packing.pack_2xint4`, uint8 for codes 0 to 15, int8 for -8 to 7.
     scales, zeros: (K / group_size, N), fp16, bf16 or fp32. All three may have any strides.

@@ -155,10 +155,11 @@ def fused(a, weight, transposed, config=None, dot_dtype=torch.float32, replace=N
     chunks = min(config["chunks"], terms)
     sums = y[None] if chunks == 1 else y.new_empty((chunks, M, columns), dtype=torch.float32)
     compute_dtype = torch.float32 if interpreted else a.dtype
+    tensors, strides = _operands(weight)
     with torch.cuda.device_of(a):
         run(
-            (outputs, -(-M // config["BLOCK_M"]), chunks), a, *_tensors(weight), sums,
-            M, N, K, *_strides(weight), GROUP=weight.group_size, DTYPE=triton_dtype(compute_dtype),
+            (outputs, -(-M // config["BLOCK_M"]), chunks), a, *tensors, sums,
+            M, N, K, *strides, GROUP=weight.group_size, DTYPE=triton_dtype(compute_dtype),
             DOT_DTYPE=triton_dtype(torch.float32 if interpreted else dot_dtype),
             **{key: value for key, value in config.items() if key != "chunks"},
         )  # fmt: skip
@@ -181,11 +182,11 @@ def dense(weight, dtype):
     W_dtype = torch.float32 if interpreted else dtype
     W = torch.empty((N, K), dtype=W_dtype, device=weight.packed.device)
     blocks = {"BLOCK_N": 1024 if interpreted else 32, "BLOCK_K": block_k(weight.group_size)}
-    pieces = _pieces(weight, blocks)
+    grid = _pieces(weight, blocks), -(-N // blocks["BLOCK_N"])
+    tensors, strides = _operands(weight)
     with torch.cuda.device_of(W):
         launch(
-            kernel("dequantize_pairs", interpreted), interpreted,
-            (pieces, -(-N // blocks["BLOCK_N"])), *_tensors(weight), W, N, K, *_strides(weight),
+            kernel("dequantize_pairs", interpreted), interpreted, grid, *tensors, W, N, K, *strides,
             GROUP=weight.group_size, **blocks,
         )  # fmt: skip
     return W.to(dtype)
@@ -203,7 +204,10 @@ def _config_for(a, weight, transposed, dot_dtype, kernel_type):
     def measure():
         rows = a.new_zeros((M, a.shape[1]))
         choices = candidates(M, *problem, few_rows=kernel_type == "max_autotune")
-        run = partial(_run, rows, transposed, dot_dtype)
+
+        def run(copy, config):
+            return fused(rows, copy, transposed, config, dot_dtype)
+
         with torch.cuda.device_of(a):
             try:
                 nbytes = weight.packed.nbytes
@@ -214,10 +218,6 @@ def _config_for(a, weight, transposed, dot_dtype, kernel_type):
 
     key = _key(M, weight, transposed, a.dtype, dot_dtype, kernel_type)
     return tuning.known_or_measured(a.device, key, default, measure)
-
-
-def _run(a, transposed, dot_dtype, weight, config):
-    return fused(a, weight, transposed, config, dot_dtype)
 
 
 def _cloned(weight):
@@ -246,12 +246,9 @@ def _pieces(weight, config):
     return weight.K // weight.group_size * -(-weight.group_size // config["BLOCK_K"])
 
 
-def _tensors(weight):
+def _operands(weight):
+    """(Bytes, scales and zeros as a kernel reads them; strides of the bytes, and of the others.)"""
     scales, zeros = weight.scales.resolve_neg(), weight.zeros.resolve_neg()
     if scales.stride() != zeros.stride():
         scales, zeros = scales.contiguous(), zeros.contiguous()
-    return weight.packed, scales, zeros
-
-
-def _strides(weight):
-    return *weight.packed.stride(), *_tensors(weight)[1].stride()
+    return (weight.packed, scales, zeros), (*weight.packed.stride(), *scales.stride())

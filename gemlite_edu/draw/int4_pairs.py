@@ -26,7 +26,8 @@ def int4_pairs(packed, block_n=None, block_k=None):
     sizes = zip(packed.shape, _LARGEST, strict=False)
     if packed.dim() != 2 or not all(1 <= size <= largest for size, largest in sizes):
         raise ValueError(f"packed must be from (1, 1) to {_LARGEST}, got {tuple(packed.shape)}")
-    products = {} if block_n is block_k is None else _products(packed, block_n, block_k)
+    has_tiles = block_n is not None or block_k is not None
+    products = _products(packed, block_n, block_k) if has_tiles else {}
     nibbles = _nibbles(packed)
     name = str(packed.dtype).removeprefix("torch.")
     print(f"{name} bytes of two codes, bits 7-4 first")
