@@ -126,7 +126,7 @@ class Int4Linear(torch.nn.Module):
         """y (..., N) for x (..., K), fp16, bf16, fp32 or fp64."""
         self._check(x)
         device = x.device.type
-        if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
+        if device != "meta" and torch.is_autocast_enabled(device):
             x = x if x.dtype == torch.float64 else x.to(torch.get_autocast_dtype(device))
         rows = x.reshape(-1, self.in_features)
         y = mixed_mm(rows, self.packed.T, self.scales, self.zeros, self.group_size, False)
