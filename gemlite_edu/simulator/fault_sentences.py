@@ -59,23 +59,30 @@ def _stack(kib, _, *position):
     )
 
 
-def _stuck(why, missing, block_x, block_y, thread):
+def _stuck(operation, why, missing, block_x, block_y, thread):
     warp, lane = divmod(int(thread), 32)
     who, absent = (
         f"block ({block_x}, {block_y}), warp {warp}: lane {lane}",
         lanes_in(int(missing, 16)),
     )
-    if why == "ended":
+    if why == "ended" and operation == "shuffle":
         return (
             f"{who} shuffles with a mask that names {absent}, which ended without it; "
             "is the shuffle inside an if?"
         )
     makes = "makes" if absent.startswith("lane ") else "make"
+    what = "a shuffle, vote or __syncwarp"
+    if operation in _OF_WHOLE_WARP:
+        what = f"{operation}, a matrix operation of the whole warp,"
     return (
-        f"{who} waits for ever at a shuffle, vote or __syncwarp that {absent} never {makes}"
+        f"{who} waits for ever at {what} that {absent} never {makes}"
         + (", waiting at a __syncthreads" if why == "barrier" else "")
         + "; is it inside an if?"
     )
+
+
+def _matrix(what, operation, number, *position):
+    return f"{where(*position)} calls {operation} " + _MATRIX_MISTAKES[what].format(number)
 
 
 def _not_in_mask(mask, lane, *position):
@@ -85,12 +92,41 @@ def _not_in_mask(mask, lane, *position):
     )
 
 
+def _copy(what, size, zfill, *position):
+    return f"{where(*position)} " + _COPY_MISTAKES[what].format(size=size, zfill=zfill)
+
+
+_COPY_MISTAKES = {
+    "size": "copies {size} bytes with __pipeline_memcpy_async, which copies 4, 8 or 16",
+    "zfill": "fills {zfill} bytes of an asynchronous copy of {size} with zeros: "
+    "zfill is at most its size",
+    "notshared": "copies asynchronously to an address that is not in shared memory: "
+    "__pipeline_memcpy_async copies from global to shared memory",
+    "notglobal": "copies asynchronously from an address that is not in global memory: "
+    "__pipeline_memcpy_async copies from global to shared memory",
+    "to": "copies {size} bytes asynchronously to an address that is no multiple of {size}",
+    "from": "copies {size} bytes asynchronously from an address that is no multiple of {size}",
+}
+_OF_WHOLE_WARP = ("load_matrix_sync", "store_matrix_sync", "mma_sync")
+_MATRIX_MISTAKES = {
+    "lanes": "in a warp of {} lanes, and a matrix operation takes all 32: launch whole warps",
+    "address": "with another address than lane 0 of its warp: all lanes give the same",
+    "ldm": "with ldm = {}, and lane 0 of its warp with another: all lanes give the same",
+    "layout": "with another layout than lane 0 of its warp: all lanes give the same",
+    "misaligned": "with an address that lies {} bytes behind a multiple of 32: "
+    "a matrix must begin at a multiple of 32 bytes",
+    "ldmbytes": "with ldm = {}: rows, or columns, must lie a multiple of 16 bytes apart",
+}
+
+
 _SENTENCES = {
     "signal": _signal,
     "shared": _beyond_shared,
     "misaligned": _misaligned,
     "stack": _stack,
     "stuck": _stuck,
+    "matrix": _matrix,
+    "copy": _copy,
     "notinmask": _not_in_mask,
 }
 

@@ -12,7 +12,8 @@ class Found:
     """One fault as the runner reports it, with names for its numbers.
 
     offset, size: bytes in the tensor or array. other_*: of a race or a barrier, the other thread.
-    more: of a race, the other thread's block if that is another, else -1; of "left", the lanes.
+    more: of a race, the other thread's block if that is another, else -1; of "left", the lanes; of
+    "pending", the batches that were closed after the copy's, -1 if its own is still open.
     """
 
     kind: str
@@ -102,6 +103,20 @@ def _what_is_missing(found, in_other_block):
     return "no __syncthreads stands between"
 
 
+def _pending(found):
+    copy = f"the asynchronous copy of thread {found.other_thread} ({_line(found.other_place)})"
+    wait = f"wait for it with __pipeline_wait_prior({max(found.more, 0)})"
+    if found.more < 0:
+        wait = f"put it into a batch with __pipeline_commit(), {wait}"
+    others = "" if found.thread == found.other_thread else ", then __syncthreads()"
+    if found.writes:
+        return (
+            f"{found.who} writes {found.element} while {copy} is still on its way there: "
+            f"{wait}{others}"
+        )
+    return f"{found.who} reads {found.element}, which {copy} has not delivered yet: {wait}{others}"
+
+
 def _left(found):
     first = found.thread // 32 * 32
     absent = lanes_in(found.more << first).replace("lane", "thread")
@@ -123,6 +138,7 @@ def _line(place):
 _SENTENCES = {
     "outside": _outside,
     "misaligned": _misaligned,
+    "pending": _pending,
     "race": _race,
     "unwritten": _unwritten,
     "barriers": _barriers,

@@ -17,7 +17,7 @@ from gemlite_edu.simulator.run import (
 )
 
 _WARP_SIZE = 32
-_GRAVEST_FIRST = ("outside", "misaligned", "left", "barriers", "race", "unwritten")
+_GRAVEST_FIRST = ("outside", "misaligned", "left", "barriers", "pending", "race", "unwritten")
 
 
 def inspect_kernel(library, source, arguments, launch, time_limit, title, recorded=""):

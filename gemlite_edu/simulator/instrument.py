@@ -19,7 +19,8 @@ from gemlite_edu.simulator.program_order import JUMP, program_order
 _SHARED_GAP = 1024
 _CALL = re.compile(
     r"^\s+(?:callq?|bl)\s+(?:__tsan_((?:read|write)\w*)|__sanitizer_cov_trace_(pc)"
-    r"|sim_(barrier|sync_warp|vote|exchange|memmove|memset))\b.*$",
+    r"|sim_(barrier|sync_warp|vote|exchange|meet_to_load|meet_to_store|multiply|copy_async"
+    r"|memmove|memset))\b.*$",
     re.MULTILINE,
 )
 _LIBRARY_CALL = re.compile(r"^(\s+(?:callq?|bl)\s+)(memcpy|memmove|memset)\b", re.MULTILINE)

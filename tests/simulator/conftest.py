@@ -32,6 +32,7 @@ C_TYPES = {
     torch.float16: "half",
     torch.int32: "int",
     torch.uint8: "unsigned char",
+    torch.int8: "signed char",
 }
 
 

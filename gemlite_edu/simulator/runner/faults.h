@@ -25,10 +25,9 @@ inline void on_fault(int signal, siginfo_t* info, void*) {
   }
   auto* address = static_cast<unsigned char*>(info->si_addr);
   if (signal == SIGSEGV || signal == SIGBUS) {
-    for (const Tensor& t : tensors) {
-      if (address < t.region - GUARD || address >= t.region + t.region_bytes + GUARD) continue;
-      const bool inside = address >= t.region && address < t.region + t.region_bytes;
-      report("%s %s %td %u %u %u", inside ? "readonly" : "outside", t.name.c_str(), address - t.data,
+    if (const Tensor* t = find_tensor(address)) {
+      const bool inside = address >= t->region && address < t->region + t->region_bytes;
+      report("%s %s %td %u %u %u", inside ? "readonly" : "outside", t->name.c_str(), address - t->data,
              here.block_index.x, here.block_index.y, here.thread_index.x);
     }
   }

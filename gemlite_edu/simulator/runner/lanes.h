@@ -16,7 +16,12 @@ constexpr size_t STACK = size_t(512) << 10;        // CUDA gives a thread as muc
 constexpr size_t STACK_GUARD = size_t(1) << 20;
 constexpr int WARP_SIZE = 32;
 
-enum class WarpOperation { EXCHANGE, VOTE, SYNC };
+enum class WarpOperation { EXCHANGE, VOTE, SYNC, LOAD_MATRIX, STORE_MATRIX, MULTIPLY };
+inline const char* name_of(WarpOperation operation) {
+  constexpr const char* NAMES[] = {"shuffle",          "vote",              "__syncwarp",
+                                   "load_matrix_sync", "store_matrix_sync", "mma_sync"};
+  return NAMES[static_cast<int>(operation)];
+}
 enum class State { READY, AT_BARRIER, AT_WARP_OPERATION, DONE };
 
 struct Lane {
@@ -29,6 +34,8 @@ struct Lane {
   int source = 0;
   uint64_t taken = 0;    // what the exchange gave it
   unsigned ballot = 0;
+  const void* matrices = nullptr;  // what a matrix operation has from it
+  int line = 0;  // of the text where that operation stands, if the instruments know it
 };
 
 struct Launch {

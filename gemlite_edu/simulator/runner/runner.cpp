@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "copies.h"
 #include "faults.h"
 #include "instruments/instruments.h"
 #include "lanes.h"
@@ -70,13 +71,14 @@ void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dy
   sim_here.block_size = {launch.threads, 1, 1};
   sim_here.grid_size = {launch.grid_x, launch.grid_y, 1};
   touch_shared();
-  const Library library = find_library();
+  library_here = find_library();
   if (instruments) watch = new Watch(instruments->sites, instruments->outputs, launch.threads);
 
   const unsigned blocks = launch.grid_x * launch.grid_y;
   for (unsigned b = next++; b < blocks; b = next++) {
     sim_here.block_index = {b % launch.grid_x, b / launch.grid_x, 0};
-    if (library.shared) memset(library.shared, POISON, library.shared_bytes);
+    if (library_here.shared) memset(library_here.shared, POISON, library_here.shared_bytes);
+    copies_of.assign(launch.threads, {});
     if (watch) {
       watch->begin_block(b);
       Lockstep(*watch, own.lanes).run_block();
@@ -143,6 +145,35 @@ uint64_t sim_exchange(unsigned mask, uint64_t value, int source) {
   stop_before(Event::MEETING, __builtin_return_address(0));
   meet_warp(WarpOperation::EXCHANGE, mask, value, source);
   return block->lanes[block->current].taken;
+}
+
+void sim_meet_to_load(const SimMatrix* own) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  meet_at_matrix(WarpOperation::LOAD_MATRIX, own, line_here());
+}
+void sim_meet_to_store(const SimMatrix* own) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  meet_at_matrix(WarpOperation::STORE_MATRIX, own, line_here());
+}
+void sim_multiply(const SimProduct* own) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  meet_at_matrix(WarpOperation::MULTIPLY, own, line_here());
+}
+
+void sim_copy_async(void* to, const void* from, size_t bytes, size_t zero_filled) {
+  void* place = __builtin_return_address(0);
+  stop_before(Event::MEETING, place);
+  check_copy(to, from, bytes, zero_filled);
+  watch_access(from, bytes - zero_filled, false, place, Event::ASYNC);
+  watch_access(to, bytes, true, place, Event::ASYNC);
+  const Copy& copy = begin_copy(to, from, bytes, zero_filled, place);
+  if (watch) watch->begin_copy(copy);
+}
+void sim_close_batch() { ++own_copies().batches; }
+void sim_wait_for_copies(size_t batches_left) {
+  deliver_copies(batches_left, [](const Copy& copy) {
+    if (watch) watch->end_copy(copy);
+  });
 }
 
 int main(int, char** argv) {

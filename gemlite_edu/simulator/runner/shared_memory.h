@@ -44,6 +44,9 @@ inline Library find_library() {
   return library;
 }
 
+// As this OS thread sees it.
+inline thread_local Library library_here;
+
 // What a block wrote beyond the dynamic shared memory of its launch is no longer poison.
 inline void check_dynamic_shared(const unsigned char* dynamic) {
   for (size_t i = launch.shared_bytes; dynamic && i < launch.shared_limit; ++i) {

@@ -26,6 +26,15 @@ struct Tensor {
 };
 inline std::vector<Tensor> tensors;
 
+// The tensor whose memory or guards hold `address`; null if there is none.
+inline const Tensor* find_tensor(const void* address) {
+  const auto* byte = static_cast<const unsigned char*>(address);
+  for (const Tensor& t : tensors) {
+    if (byte >= t.region - GUARD && byte < t.region + t.region_bytes + GUARD) return &t;
+  }
+  return nullptr;
+}
+
 inline size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 inline Tensor map_tensor(int memfd, const std::string& name, size_t offset, size_t bytes, bool writable,

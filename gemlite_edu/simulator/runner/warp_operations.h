@@ -1,8 +1,10 @@
-// Where the lanes of a warp or a block meet: shuffles, votes, barriers; and who never comes.
+// Where the lanes of a warp or a block meet: shuffles, votes, barriers, matrix operations; and who
+// never comes.
 #pragma once
 #include <algorithm>
 
 #include "lanes.h"
+#include "matrix_operations.h"
 
 // Called when all lanes in the mask have come to a __syncwarp; the instruments' interest.
 inline void (*when_in_step)(int first_lane, unsigned mask) = nullptr;
@@ -27,7 +29,11 @@ inline void complete_warp_operation(Lane* warp, unsigned mask) {
 
 inline bool is_at_the_same_operation(const Lane& a, const Lane& b) {
   return a.state == State::AT_WARP_OPERATION && b.state == State::AT_WARP_OPERATION &&
-         a.mask == b.mask && a.operation == b.operation;
+         a.mask == b.mask && a.operation == b.operation && a.line == b.line;
+}
+
+inline bool is_done_without_ended_lanes(WarpOperation operation) {
+  return operation == WarpOperation::VOTE || operation == WarpOperation::SYNC;
 }
 
 // Lanes that have ended need not come to a vote or a __syncwarp (CUDA C++ Programming Guide, "Warp
@@ -39,11 +45,13 @@ inline void complete_if_all_came(const Lane& waiting, int first) {
     const size_t index = static_cast<size_t>(first + i);
     if (!(waiting.mask >> i & 1) || index >= lanes.size()) continue;
     const Lane& lane = lanes[index];
-    if (lane.state == State::DONE && waiting.operation != WarpOperation::EXCHANGE) continue;
+    if (lane.state == State::DONE && is_done_without_ended_lanes(waiting.operation)) continue;
     if (!is_at_the_same_operation(lane, waiting)) return;
     there |= 1u << i;
   }
-  complete_warp_operation(&lanes[static_cast<size_t>(first)], there);
+  Lane* warp = &lanes[static_cast<size_t>(first)];
+  if (is_of_whole_warp(waiting.operation)) perform_for_warp(warp, first);
+  complete_warp_operation(warp, there);
 }
 
 inline void complete_without(int done_lane) {
@@ -71,6 +79,19 @@ inline void meet_warp(WarpOperation operation, unsigned mask, uint64_t value, in
   yield_to_scheduler();
 }
 
+// CUDA asks it of the whole warp at one place: lanes of another line of the text do not meet.
+inline void meet_at_matrix(WarpOperation operation, const void* own, int line) {
+  Lane& self = block->lanes[static_cast<size_t>(block->current)];
+  self.operation = operation;
+  const int first = block->current / WARP_SIZE * WARP_SIZE;
+  const size_t there = std::min<size_t>(WARP_SIZE, block->lanes.size() - static_cast<size_t>(first));
+  if (there < WARP_SIZE) report_matrix("lanes", self, there, block->current);
+  self.matrices = own;
+  self.line = line;
+  meet_warp(operation, ~0u, 0, 0);
+  self.line = 0;
+}
+
 // Of the lanes that should meet `waiting` at its warp operation, those that are not there.
 inline unsigned find_missing(const std::vector<Lane>& lanes, int waiting) {
   const Lane& lane = lanes[waiting];
@@ -79,7 +100,7 @@ inline unsigned find_missing(const std::vector<Lane>& lanes, int waiting) {
   for (size_t i = first; i < std::min(first + WARP_SIZE, lanes.size()); ++i) {
     const bool is_there = is_at_the_same_operation(lanes[i], lane);
     const bool must_come =
-        lane.operation == WarpOperation::EXCHANGE || lanes[i].state != State::DONE;
+        lanes[i].state != State::DONE || !is_done_without_ended_lanes(lane.operation);
     const bool is_named = lane.mask >> (i - first) & 1;
     missing |= (is_named && must_come && !is_there ? 1u : 0u) << (i - first);
   }
@@ -104,6 +125,7 @@ inline int find_waiting(const std::vector<Lane>& lanes) {
     at_barrier |= state == State::AT_BARRIER;
   }
   const char* why = all_ended ? "ended" : at_barrier ? "barrier" : "elsewhere";
-  report("stuck %s %x %u %u %d", why, missing, sim_here.block_index.x, sim_here.block_index.y,
-         waiting);
+  const char* operation = name_of(lanes[static_cast<size_t>(waiting)].operation);
+  report("stuck %s %s %x %u %u %d", operation, why, missing, sim_here.block_index.x,
+         sim_here.block_index.y, waiting);
 }

@@ -1,4 +1,4 @@
-// Where a lane is, and the four things that lanes do together. The runner defines them.
+// Where a lane is, and what lanes do together. The runner defines it.
 #pragma once
 #include <stdint.h>
 
@@ -10,6 +10,22 @@ struct SimHere {
   dim3 block_size, grid_size;
 };
 
+// A matrix in memory, as all lanes of a warp must name it alike to load or store it.
+struct SimMatrix {
+  const void* address;
+  unsigned ldm, element_bytes;
+  bool by_rows;
+};
+
+// What one lane has of d = a b + c: elements of its fragments. a is m x 16, b is 16 x n.
+struct SimProduct {
+  int m, n;
+  bool is_signed;
+  const void *a, *b;
+  const int* c;
+  int* d;
+};
+
 extern "C" {
 extern __thread SimHere sim_here;
 void sim_barrier();
@@ -18,4 +34,9 @@ void sim_sync_warp(unsigned mask);
 unsigned sim_vote(unsigned mask, unsigned predicate);
 // `value` of lane `source` of this warp; bits all set if that lane is not in `mask`.
 uint64_t sim_exchange(unsigned mask, uint64_t value, int source);
+// All lanes of the warp come and name their matrix, before each moves its own elements.
+void sim_meet_to_load(const SimMatrix* own);
+void sim_meet_to_store(const SimMatrix* own);
+// All lanes of the warp come, and then every `d` is there.
+void sim_multiply(const SimProduct* own);
 }

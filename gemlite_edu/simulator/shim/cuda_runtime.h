@@ -114,6 +114,8 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
 // of its width.
 template <size_t bytes>
 struct SimWhole;
+template <> struct SimWhole<1> { typedef uint8_t type __attribute__((may_alias)); };
+template <> struct SimWhole<2> { typedef uint16_t type __attribute__((may_alias)); };
 template <> struct SimWhole<4> { typedef uint32_t type __attribute__((may_alias)); };
 template <> struct SimWhole<8> { typedef uint64_t type __attribute__((may_alias)); };
 template <> struct SimWhole<16> {

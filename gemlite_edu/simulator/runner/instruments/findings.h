@@ -5,9 +5,9 @@
 
 #include "ledger.h"
 
-enum class Fault { OUTSIDE, MISALIGNED, RACE, UNWRITTEN, BARRIERS, LEFT };
-constexpr const char* FAULT_NAMES[] = {"outside",   "misaligned", "race",
-                                       "unwritten", "barriers",   "left"};
+enum class Fault { OUTSIDE, MISALIGNED, RACE, UNWRITTEN, BARRIERS, LEFT, PENDING };
+constexpr const char* FAULT_NAMES[] = {"outside",  "misaligned", "race",   "unwritten",
+                                       "barriers", "left",       "pending"};
 
 struct Finding {
   uint64_t count = 0;

@@ -11,6 +11,7 @@
 
 #include "lockstep.h"
 #include "watch.h"
+#include "watched_copies.h"
 
 struct Instruments {
   Sites sites;
@@ -129,6 +130,12 @@ inline void stop_before(Event::Kind kind, void* place) {
   if (kind != Event::MEETING) yield_to_scheduler();
 }
 
+// A number for the line at which the current lane has stopped; 0 in a plain run.
+inline int line_here() {
+  if (!watch) return 0;
+  return watch->sites.line_of(watch->lanes[static_cast<size_t>(block->current)].event.place);
+}
+
 inline bool is_own(const void* address) {
   const auto* byte = static_cast<const unsigned char*>(address);
   const unsigned char* stack = block->lanes[static_cast<size_t>(block->current)].stack_guard;
@@ -138,7 +145,7 @@ inline bool is_own(const void* address) {
 }
 
 inline void watch_access(const void* address, size_t size, bool writes, void* place,
-                         bool is_copy = false) {
+                         Event::Manner manner = Event::TYPED) {
   if (!watch || !size || is_own(address)) return;
   Event& event = watch->lanes[static_cast<size_t>(block->current)].event;
   if (!watch->locate(reinterpret_cast<uintptr_t>(address), event)) {
@@ -149,7 +156,7 @@ inline void watch_access(const void* address, size_t size, bool writes, void* pl
   }
   event.size = static_cast<unsigned>(size);
   event.writes = writes;
-  event.is_copy = is_copy;
+  event.manner = manner;
   stop_before(Event::ACCESS, place);
 }
 
@@ -169,19 +176,19 @@ WATCH(16)
 #undef WATCH
 
 extern "C" void __tsan_read_range(void* address, size_t size) {
-  watch_access(address, size, false, __builtin_return_address(0), true);
+  watch_access(address, size, false, __builtin_return_address(0), Event::BYTES);
 }
 extern "C" void __tsan_write_range(void* address, size_t size) {
-  watch_access(address, size, true, __builtin_return_address(0), true);
+  watch_access(address, size, true, __builtin_return_address(0), Event::BYTES);
 }
 // instrument.py lets a kernel call these in place of the C library's.
 extern "C" void* sim_memmove(void* to, const void* from, size_t size) {
-  watch_access(from, size, false, __builtin_return_address(0), true);
-  watch_access(to, size, true, __builtin_return_address(0), true);
+  watch_access(from, size, false, __builtin_return_address(0), Event::BYTES);
+  watch_access(to, size, true, __builtin_return_address(0), Event::BYTES);
   return memmove(to, from, size);
 }
 extern "C" void* sim_memset(void* to, int value, size_t size) {
-  watch_access(to, size, true, __builtin_return_address(0), true);
+  watch_access(to, size, true, __builtin_return_address(0), Event::BYTES);
   return memset(to, value, size);
 }
 extern "C" void __sanitizer_cov_trace_pc() {

@@ -7,11 +7,13 @@
 #include <mutex>
 #include <vector>
 
+#include "../copies.h"
 #include "../lanes.h"
 #include "../shared_memory.h"
 #include "../tensors.h"
 #include "findings.h"
 #include "ledger.h"
+#include "pending.h"
 #include "shadow.h"
 #include "sites.h"
 
@@ -24,7 +26,9 @@ struct Event {
   int64_t offset = 0;   // in the object
   unsigned size = 0;
   bool writes = false;
-  bool is_copy = false;  // of bytes, with no type that says how they are aligned
+  // BYTES: copied with no type that says how they are aligned. ASYNC: by an asynchronous copy,
+  // whose addresses were checked, and which no compiler joins with another.
+  enum Manner { TYPED, BYTES, ASYNC } manner = TYPED;
 };
 
 struct WatchedLane {
@@ -91,9 +95,14 @@ class Watch {
   // Lanes of a warp have passed a __syncwarp together.
   void join_clocks(int first, unsigned mask);
 
+  // A copy is on its way: its destination belongs to it. It is written when its lane has waited.
+  void begin_copy(const Copy& copy);
+  void end_copy(const Copy& copy);
+
   void add_unwritten_outputs();
   void add_mergeable(const Event& event) { row_of(event).mergeable++; }
-  // more: of a race, the other thread's block where that is another; of Fault::LEFT, the lanes.
+  // more: of a race, the other thread's block where that is another; of Fault::LEFT, the lanes; of
+  // Fault::PENDING, the batches that were closed behind the copy.
   void add_finding(Fault fault, const Event& event, int thread, const Access* other = nullptr,
                    bool other_writes = false, int64_t more = -1);
 
@@ -102,6 +111,7 @@ class Watch {
   uint32_t first_epoch_ = 0;
   size_t phase_ = 0;
   SharedByte* shadow_ = nullptr;
+  Pending pending_;
   Trace latest_;
 
   bool locate_shared(size_t at, Event& event) const;
@@ -113,10 +123,11 @@ class Watch {
     return ledger.rows[{sites.site(e.place), e.object, e.writes, e.size}];
   }
   bool is_tensor(int object) const { return object < static_cast<int>(tensors.size()); }
-  Access access_of(const Event& event, int thread) const {
+  Access access_of(uintptr_t place, int thread) const {
     return {epoch, lanes[static_cast<size_t>(thread)].clock.own, static_cast<uint16_t>(thread),
-            static_cast<uint32_t>(sites.site(event.place))};
+            static_cast<uint32_t>(sites.site(place))};
   }
+  size_t offset_of(const Copy& copy) const { return static_cast<size_t>(copy.to - library.shared); }
   size_t bytes_of(int object) const;
   bool is_inside(const Event& event) const;
   int64_t first_outside(const Event& event) const;
@@ -124,6 +135,7 @@ class Watch {
   void stop_if_fatal(const Event& event, int thread) const;
   void check_part_inside(Event event, int thread);
   void check_shared(const Event& event, int thread);
+  bool add_pending(const Event& event, int thread, size_t at);
   void check_output(const Event& event, int thread);
   bool add_output_race(const Event& event, int thread, const OutputByte& byte, uint64_t block,
                        const LaneClock& clock);
@@ -135,14 +147,11 @@ inline bool Watch::locate(uintptr_t address, Event& event) const {
   const auto base = reinterpret_cast<uintptr_t>(library.shared);
   if (library.shared && address - base < library.shared_bytes) return locate_shared(address - base, event);
   const auto* byte = reinterpret_cast<const unsigned char*>(address);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const Tensor& t = tensors[i];
-    if (byte < t.region - GUARD || byte >= t.region + t.region_bytes + GUARD) continue;
-    event.object = static_cast<int>(i);
-    event.offset = byte - t.data;
-    return true;
-  }
-  return false;
+  const Tensor* tensor = find_tensor(byte);
+  if (!tensor) return false;
+  event.object = static_cast<int>(tensor - tensors.data());
+  event.offset = byte - tensor->data;
+  return true;
 }
 
 // Between two arrays an address belongs to the nearer one.
@@ -195,12 +204,12 @@ inline void Watch::add_finding(Fault fault, const Event& event, int thread, cons
 
 // Bytes that one instruction moves of it.
 inline unsigned piece_of(const Event& e) {
-  if (!e.is_copy) return e.size;
+  if (e.manner != Event::BYTES) return e.size;
   return e.size % WORD_BYTES == 0 && e.offset % WORD_BYTES == 0 ? WORD_BYTES : 1;
 }
 
 inline void Watch::check(const Event& e, int thread) {
-  if (!e.is_copy && e.offset % e.size != 0) {
+  if (e.manner == Event::TYPED && e.offset % e.size != 0) {
     add_finding(Fault::MISALIGNED, e, thread);
     fatal_place = e.place;
     report("misaligned access");
@@ -238,8 +247,10 @@ inline void Watch::check_part_inside(Event e, int thread) {
 
 inline void Watch::check_shared(const Event& e, int thread) {
   const auto array = static_cast<size_t>(e.object) - tensors.size();
-  SharedByte* bytes = shadow_ + sites.arrays[array].offset + e.offset;
-  const Access now = access_of(e, thread);
+  const size_t at = sites.arrays[array].offset + static_cast<size_t>(e.offset);
+  if (add_pending(e, thread, at)) return;
+  SharedByte* bytes = shadow_ + at;
+  const Access now = access_of(e.place, thread);
   const LaneClock& clock = lanes[static_cast<size_t>(thread)].clock;
   const Access* race = nullptr;
   bool race_writes = false, unwritten = false;
@@ -264,7 +275,7 @@ inline void Watch::check_shared(const Event& e, int thread) {
 }
 
 inline void Watch::check_output(const Event& e, int thread) {
-  const Access now = access_of(e, thread);
+  const Access now = access_of(e.place, thread);
   const LaneClock& clock = lanes[static_cast<size_t>(thread)].clock;
   const uint64_t block = uint64_t(moment_.block) + 1;
   bool unwritten = false, races = false;
@@ -327,8 +338,9 @@ inline void Watch::count(int warp, const Event& event, const Request& request) {
                        request.lanes, request.size, event.writes, request.offset[0],
                        request.offset[request.lanes - 1]};
   Row& row = ledger.rows[{sites.site(event.place), event.object, event.writes, request.size}];
-  row.repeated += row.latest.is_followed_by(trace, 0);
-  row.adjacent += !is_global && latest_.is_followed_by(trace, request.size);
+  const bool may_be_joined = event.manner != Event::ASYNC;
+  row.repeated += may_be_joined && row.latest.is_followed_by(trace, 0);
+  row.adjacent += may_be_joined && !is_global && latest_.is_followed_by(trace, request.size);
   row.leaving += trace.lanes < row.latest.lanes && row.latest.warp == warp &&
                  row.latest.block == trace.block && has_lane_behind_loop(warp, event.place);
   row.latest = latest_ = trace;

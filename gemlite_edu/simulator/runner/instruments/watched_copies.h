@@ -1,0 +1,30 @@
+// What the instruments make of asynchronous copies: who reaches a destination too early, and when
+// it is written.
+#pragma once
+#include "watch.h"
+
+inline void Watch::begin_copy(const Copy& copy) {
+  const Access now = access_of(copy.place, block->current);
+  pending_.begin(offset_of(copy), copy.bytes, library.shared_bytes, now);
+}
+
+inline void Watch::end_copy(const Copy& copy) {
+  pending_.end(offset_of(copy), copy.bytes);
+  SharedByte* bytes = shadow_ + offset_of(copy);
+  const Access now = access_of(copy.place, block->current);
+  for (size_t i = 0; i < copy.bytes; ++i) bytes[i].writer = now;
+}
+
+// Whether the access reaches what an asynchronous copy has not delivered; then that is its fault. If
+// nothing orders the two, it may as well come before the copy: that is a race.
+inline bool Watch::add_pending(const Event& e, int thread, size_t at) {
+  const Access* copy = pending_.find(at, e.size, first_epoch_);
+  if (!copy) return false;
+  if (is_race(*copy, thread, epoch, lanes[static_cast<size_t>(thread)].clock)) {
+    add_finding(Fault::RACE, e, thread, copy, true);
+  } else {
+    const unsigned char* byte = library.shared + pending_.position(copy);
+    add_finding(Fault::PENDING, e, thread, copy, true, batches_behind(copy->thread, byte));
+  }
+  return true;
+}
