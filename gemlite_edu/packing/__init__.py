@@ -3,6 +3,12 @@
 from gemlite_edu.packing.address_map import Address, pack_by_map, unpack_by_map
 from gemlite_edu.packing.bit_planes import BitPlanes3, pack_3bit_planes, unpack_3bit_planes
 from gemlite_edu.packing.bitnet_2bit import Bitnet2Bit, pack_bitnet_2bit, unpack_bitnet_2bit
+from gemlite_edu.packing.bitnet_fragments import (
+    FRAGMENTS,
+    BitnetFragments,
+    from_fragments,
+    to_fragments,
+)
 from gemlite_edu.packing.int4_pairs import Int4Pairs, pack_2xint4, unpack_2xint4
 from gemlite_edu.packing.rows_cols import (
     OverCols,
@@ -28,12 +34,15 @@ from gemlite_edu.packing.warp_interleaved import (
 __all__ = [
     "Address",
     "BitPlanes3",
+    "FRAGMENTS",
     "Bitnet2Bit",
+    "BitnetFragments",
     "Int4Pairs",
     "OverCols",
     "OverRows",
     "Sparse1in2",
     "WarpInterleaved",
+    "from_fragments",
     "pack_2xint4",
     "pack_3bit_planes",
     "pack_bitnet_2bit",
@@ -44,6 +53,7 @@ __all__ = [
     "pack_warped_int32",
     "pack_warped_int32_8bit_50_sparse",
     "tiled_sparsity_50",
+    "to_fragments",
     "unpack_2xint4",
     "unpack_3bit_planes",
     "unpack_bitnet_2bit",

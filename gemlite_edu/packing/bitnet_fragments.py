@@ -1,0 +1,101 @@
+"""The orders of BitNet's words that BitMedViT made for its WMMA fragments, tokens x outputs x k.
+
+A fragment takes 16 k of 8, 16 or 32 outputs: as many words, each 16 codes of one row. Here they
+lie together, fragment after fragment along k. Of 32 outputs rows 16 to 23 come before 8 to 15.
+For 16 outputs BitNet's own order stayed: two fragments, 16 x 32 codes, are one of its tiles.
+Source: M-iki/BitMedViT (seed 003), the reshuffles of its test scripts.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_edu.packing.address_map import Address, check_words
+from gemlite_edu.packing.bitnet_2bit import CODES_OF_A_WORD, TILE_K, TILE_N, Bitnet2Bit
+
+FRAGMENTS = {"8x32x16": (8, 32), "16x16x16": (16, 16), "32x8x16": (32, 8)}  # tokens, outputs
+
+_ROWS_OF_A_RUN = 8
+_RUNS = {8: (0,), 32: (0, 2, 1, 3)}  # of rows, in the order in which a fragment has them
+
+
+@dataclass(frozen=True)
+class BitnetFragments:
+    """The address map of rows of K codes in the order for `fragment`, a name in FRAGMENTS.
+
+    >>> BitnetFragments("8x32x16", K=64).locate(n=16, k=1)
+    Address(row=2, col=0, shift=8)
+    """
+
+    fragment: str
+    K: int
+
+    nbits = 2
+
+    def packed_shape(self, N, K):
+        """Shape of the words: N rounded up to 16, or to 32 if a fragment has as many outputs."""
+        rows, columns = Bitnet2Bit(self.K).packed_shape(N, K)
+        whole = max(self._outputs, TILE_N)
+        return -(-rows // whole) * whole, columns
+
+    @property
+    def _outputs(self):
+        return FRAGMENTS[self.fragment][1]
+
+    def locate(self, n, k):
+        """The `Address` of code W_q[n, k]."""
+        address = Bitnet2Bit(self.K).locate(n, k)
+        if self._outputs == TILE_N:
+            return address
+        columns = -(-self.K // TILE_K) * TILE_K // CODES_OF_A_WORD
+        band, row = divmod(n, self._outputs)
+        run = _RUNS[self._outputs].index(row // _ROWS_OF_A_RUN)
+        fragment = band * columns + k // CODES_OF_A_WORD
+        word = fragment * self._outputs + run * _ROWS_OF_A_RUN + row % _ROWS_OF_A_RUN
+        return Address(*divmod(word, columns), address.shift)
+
+
+def to_fragments(W_packed, fragment, K):
+    """Words of `pack_bitnet_2bit` for K codes a row, in the order for `fragment`.
+
+    Returns int32 words, `BitnetFragments(fragment, K).packed_shape(...)`; rows that a fragment
+    needs beyond those of W_packed are 0. Raises TypeError or ValueError for other words.
+    """
+    _check_fragment(fragment)
+    check_words(W_packed, Bitnet2Bit(K), K)
+    outputs = FRAGMENTS[fragment][1]
+    if outputs == TILE_N:
+        return W_packed.clone()
+    rows, columns = W_packed.shape
+    padded = torch.nn.functional.pad(W_packed, (0, 0, 0, -rows % outputs))
+    runs = _rows_of_tiles(padded).reshape(-1, len(_RUNS[outputs]), _ROWS_OF_A_RUN, columns)
+    return runs[:, list(_RUNS[outputs])].permute(0, 3, 1, 2).reshape(padded.shape)
+
+
+def from_fragments(W_packed, fragment, K):
+    """The inverse of `to_fragments`: words in BitNet's order; rows that were added stay."""
+    _check_fragment(fragment)
+    check_words(W_packed, BitnetFragments(fragment, K), K)
+    outputs = FRAGMENTS[fragment][1]
+    if outputs == TILE_N:
+        return W_packed.clone()
+    # The order of the runs is its own inverse.
+    order, columns = list(_RUNS[outputs]), W_packed.shape[1]
+    runs = W_packed.reshape(-1, columns, len(order), _ROWS_OF_A_RUN)[:, :, order]
+    return _tiles_of_rows(runs.permute(0, 2, 3, 1).reshape(W_packed.shape))
+
+
+def _check_fragment(fragment):
+    if fragment not in FRAGMENTS:
+        raise ValueError(f"fragment must be one of {', '.join(FRAGMENTS)}, got {fragment!r}")
+
+
+def _rows_of_tiles(words):
+    """Words (N, K / 16) row after row, from BitNet's tiles."""
+    tiles = words.reshape(len(words) // TILE_N, -1, 2, 2, _ROWS_OF_A_RUN)
+    return tiles.permute(0, 2, 4, 1, 3).reshape(words.shape)
+
+
+def _tiles_of_rows(words):
+    rows = words.reshape(len(words) // TILE_N, 2, _ROWS_OF_A_RUN, -1, 2)
+    return rows.permute(0, 3, 1, 4, 2).reshape(words.shape)
