@@ -10,6 +10,7 @@ from gemlite_edu.dtypes import FLOAT8
 
 _INT8_MAX = 127
 _SMALLEST_SCALE = 2.0**-126  # float32 below it has fewer than 24 bits
+_SMALLEST_REACH = 1e-5  # BitNet's
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
@@ -35,6 +36,30 @@ def scale_activations_int8(x):
     """
     values, scales = _in_steps(x, _INT8_MAX)
     return values.round().nan_to_num(nan=0.0).to(torch.int8).reshape(x.shape), scales
+
+
+def quantize_activations_int8(x):
+    """Codes and scales of each token of `x` as BitNet makes them: (x_q, token_scales).
+
+    x: (..., K), float16, bfloat16 or float32. x_q: the shape of x, int8: x * s, rounded half to
+    even, with s = 127 / max |x| of the token, which counts as at least 1e-5.
+    token_scales: (M, 1) float32, M tokens: 1 / s, what a step of the codes is worth.
+
+    `scale_activations_int8` is the same but for its rounding, x / scale, and for tokens smaller
+    than 1e-5, which it does not round to fewer steps. A token with a NaN or an infinity has the
+    scale NaN or infinity, and all its codes are 0. No gradient passes.
+    Raises TypeError for another type, ValueError without a last axis of at least 1.
+    Source: Ma et al. 2024 (BitNet b1.58), arXiv 2402.17764; microsoft/BitNet, gpu/model.py.
+
+    >>> x_q, token_scales = quantize_activations_int8(torch.tensor([[0.25, -1.0, 0.125]]))
+    >>> x_q.tolist(), f"{token_scales.item():.4f}"
+    ([[32, -127, 16]], '0.0079')
+    """
+    _check(x)
+    tokens = x.detach().reshape(-1, x.shape[-1]).contiguous().float()
+    s = _INT8_MAX / tokens.abs().amax(1, keepdim=True).clamp(min=_SMALLEST_REACH)
+    codes = (tokens * s).round().nan_to_num(nan=0.0).clamp(-_INT8_MAX - 1, _INT8_MAX)
+    return codes.to(torch.int8).reshape(x.shape), 1 / s
 
 
 def scale_activations_fp8(x, dtype=torch.float8_e4m3fn):

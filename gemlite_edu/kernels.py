@@ -1,29 +1,15 @@
 """Floor 3½: one way to call every CUDA kernel. `load` picks the runner, a call checks the data."""
 
-import dataclasses
-
 import torch
 
-from gemlite_edu import nsight, simulator, sources
-from gemlite_edu.devices import MAX_GRID_Y, SIMULATED_CAPABILITY
-from gemlite_edu.errors import KernelTextError
-from gemlite_edu.launches import KERNELS, codes_per_group
-from gemlite_edu.operands import (
-    check_int32_range,
-    check_matrix,
-    check_out,
-    per_group,
-)
+from gemlite_edu.kernel import Kernel
+from gemlite_edu.launches import KERNELS
 from gemlite_edu.quantize import check_nbits
+from gemlite_edu.ternary_kernel import TernaryKernel
+from gemlite_edu.ternary_launches import TERNARY_KERNELS
 
 _TIME_LIMIT = 60.0
 _LONGEST_TIME_LIMIT = 86400
-_SHARED_BY_ROWS = (
-    "scales and zeros are loaded for each row of x: a GPU's compiler loads them once for the rows "
-    "of a pass"
-)
-_LONGEST = 2**31 - 2**16  # M, N and K are ints in a kernel, also rounded up to whole tiles
-_ENTRY = "gemv"  # the __global__ function of every text
 
 
 def load(
@@ -34,8 +20,13 @@ def load(
     device="auto",
     time_limit=_TIME_LIMIT,
     group_size=None,
+    y_dtype=None,
+    fragment=None,
 ):
     """The kernel `name`, ready to be called: `y = kernel(x, W, scales, zeros)`.
+
+    What a call takes and gives: `Kernel`; of the kernels for ternary weights, whose name says a8w2,
+    `TernaryKernel`.
 
     nbits: width of the codes, 1 to 8, for kernels whose name says wn.
     x_dtype: of x; None is the kernel's first: torch.float16, or torch.int8 where its name says a8.
@@ -45,25 +36,38 @@ def load(
         8 at a time; "now" compiles for one.
     time_limit: seconds after which the simulator stops a kernel.
     group_size: how many neighbours along K share a scale and zero; None: all of a row.
+    y_dtype: of ternary kernels: torch.int32, as None, or torch.float16 or torch.bfloat16, scaled.
+    fragment: of gemm_a8w2_wmma: "8x32x16", "16x16x16", as None, or "32x8x16": tokens x outputs x k.
 
     Raises ValueError or TypeError for unknown names, widths, dtypes, holes and texts that do not
     compile; RuntimeError without a compiler.
     """
-    if not isinstance(name, str) or name not in KERNELS:
-        raise ValueError(f"there is no kernel {name!r}; there are {', '.join(KERNELS)}")
-    launch = KERNELS[name]
-    x_dtype = launch.x_dtypes[0] if x_dtype is None else x_dtype
-    if x_dtype not in launch.x_dtypes:
-        takes = " or ".join(map(str, launch.x_dtypes))
-        raise ValueError(f"x_dtype must be {takes} for {name}, got {x_dtype}")
-    if launch.takes_nbits and nbits is None:
-        raise TypeError(f"{name} needs nbits, the width of its codes, from 1 to 8")
-    if launch.takes_nbits:
-        check_nbits(nbits)
-    elif nbits is not None:
-        has = "weights of one width" if launch.is_packed else "unquantized weights"
-        raise ValueError(f"{name} takes {has}: leave nbits out")
-    _check_group_size(name, launch, group_size)
+    if not isinstance(name, str) or name not in KERNELS | TERNARY_KERNELS:
+        names = ", ".join(KERNELS | TERNARY_KERNELS)
+        raise ValueError(f"there is no kernel {name!r}; there are {names}")
+    _check_runner(device, time_limit)
+    if name in TERNARY_KERNELS:
+        if not (nbits in (None, 2) and x_dtype in (None, torch.int8) and group_size is None):
+            raise ValueError(
+                f"{name} has 2-bit weights without groups and int8 x: "
+                "leave nbits, x_dtype and group_size out"
+            )
+        kernel = TernaryKernel(name, y_dtype, fragment, replace, device, time_limit)
+    else:
+        if not (y_dtype is None and fragment is None):
+            raise ValueError(f"y_dtype and fragment are for ternary weights: not for {name}")
+        x_dtype = _checked_x_dtype(name, x_dtype)
+        _check_nbits_of(name, nbits)
+        _check_group_size(name, KERNELS[name], group_size)
+        kernel = Kernel(name, nbits, x_dtype, replace, device, time_limit, group_size)
+    if device == "cpu":
+        kernel.compile_for_simulator()
+    elif device == "cuda":
+        kernel.compile_for_gpu(torch.device("cuda", torch.cuda.current_device()))
+    return kernel
+
+
+def _check_runner(device, time_limit):
     if device not in ("auto", "cpu", "cuda"):
         raise ValueError(f"device must be 'auto', 'cpu' or 'cuda', got {device!r}")
     if device == "cuda" and not torch.cuda.is_available():
@@ -72,12 +76,26 @@ def load(
         raise ValueError(
             f"time_limit must be seconds, up to {_LONGEST_TIME_LIMIT}, got {time_limit!r}"
         )
-    kernel = Kernel(name, nbits, x_dtype, replace, device, time_limit, group_size)
-    if device == "cpu":
-        kernel.compile_for_simulator()
-    elif device == "cuda":
-        kernel.compile_for_gpu(torch.device("cuda", torch.cuda.current_device()))
-    return kernel
+
+
+def _checked_x_dtype(name, x_dtype):
+    x_dtypes = KERNELS[name].x_dtypes
+    x_dtype = x_dtypes[0] if x_dtype is None else x_dtype
+    if x_dtype not in x_dtypes:
+        takes = " or ".join(map(str, x_dtypes))
+        raise ValueError(f"x_dtype must be {takes} for {name}, got {x_dtype}")
+    return x_dtype
+
+
+def _check_nbits_of(name, nbits):
+    launch = KERNELS[name]
+    if launch.takes_nbits and nbits is None:
+        raise TypeError(f"{name} needs nbits, the width of its codes, from 1 to 8")
+    if launch.takes_nbits:
+        check_nbits(nbits)
+    elif nbits is not None:
+        has = "weights of one width" if launch.is_packed else "unquantized weights"
+        raise ValueError(f"{name} takes {has}: leave nbits out")
 
 
 def _check_group_size(name, launch, group_size):
@@ -87,234 +105,3 @@ def _check_group_size(name, launch, group_size):
         raise ValueError(f"{name} takes unquantized weights: leave group_size out")
     if not isinstance(group_size, int) or isinstance(group_size, bool) or group_size < 1:
         raise ValueError(f"group_size must be an int of 1 or more, or None, got {group_size!r}")
-
-
-class Kernel:
-    """A kernel with all that is compile-time decided. Made by `load`; `source` is its CUDA text."""
-
-    def __init__(self, name, nbits, x_dtype, replace, device, time_limit, group_size):
-        self.name, self.nbits, self.x_dtype, self.group_size = name, nbits, x_dtype, group_size
-        self.y_dtype = torch.int32 if x_dtype == torch.int8 else x_dtype
-        self.source = sources.expand(name, replace)
-        self.replace, self.device, self.time_limit = dict(replace or {}), device, time_limit
-        self._kind = KERNELS[name]
-        self._layout = self._kind.layout(nbits) if self._kind.is_packed else None
-        self._libraries = {}
-        self._check_groups_of_the_text()
-
-    def _check_groups_of_the_text(self):
-        """A dequant_dot for whole words would read the codes of several groups as one's."""
-        if self.group_size is None:
-            if "scaled_dot" in self.replace:
-                raise ValueError("scaled_dot is for scales in groups: load with a group_size")
-            return
-        text = sources.without_comments(self.replace.get("dequant_dot", "CODES_PER_GROUP"))
-        if "CODES_PER_GROUP" in text or "scaled_dot" in self.replace:
-            return
-        codes = codes_per_group(self._layout, self.group_size)
-        if codes < codes_per_group(self._layout, None):
-            raise KernelTextError(
-                f"with group_size = {self.group_size} dequant_dot is called with {codes} codes at "
-                "a time, which share a group: let its loop end at CODES_PER_GROUP"
-            )
-
-    def __repr__(self):
-        return f"Kernel({self._title()}, device={self.device!r})"
-
-    def _title(self):
-        width = "" if self.nbits is None else f", nbits={self.nbits}"
-        groups = "" if self.group_size is None else f", group_size={self.group_size}"
-        holes = f", replaces {', '.join(self.replace)}" if self.replace else ""
-        return f"{self.name}{width}, x_dtype={self.x_dtype}{groups}{holes}"
-
-    def __call__(self, x, W, scales=None, zeros=None, out=None):
-        """`y[m, n] = sum_k scales[n, g] * (W_q[n, k] - zeros[n, g]) x[m, k]`, or `y = x Wᵀ`.
-
-        g = k // group_size is the group of k. x: (M, K) x_dtype. W: packed words int32 as `packing`
-        makes them, or (N, K) x_dtype for plain kernels. scales, zeros: numbers, or float32 tensors
-        (1, 1), (N, 1) or (N, K // group_size); for int8 x int32 ones, and scales left out are 1.
-        out: (M, N) to write into, of x_dtype or int32; a new tensor otherwise. Returns y (M, N).
-        On CUDA tensors it runs on their device's current stream, on CPU tensors in the simulator.
-        """
-        tensors, (M, N, K) = self._operands(x, W, scales, zeros)
-        if out is None:
-            out = torch.empty(M, N, dtype=self.y_dtype, device=x.device)
-        else:
-            check_out(out, (M, N), self.y_dtype, x.device, tensors)
-        if M == 0:
-            return out
-        if x.is_cuda:
-            self._run_on_gpu(tensors, out, K)
-        else:
-            self._run_in_simulator(tensors, out, K)
-        return out
-
-    def inspect(self, x, W, scales=None, zeros=None):
-        """A `Report` of what the kernel does to memory with these operands, and of what is wrong.
-
-        It runs in the simulator under instruments: requests, sectors, wavefronts per line, and each
-        access checked. Operands as for a call, on the CPU; M at least 1. `report.y` is the output.
-        Raises what a call raises for wrong operands; what the kernel does wrong is in
-        `report.findings`.
-        """
-        tensors, (M, N, K) = self._operands(x, W, scales, zeros)
-        if x.device.type != "cpu":
-            raise ValueError(
-                f"x is on {x.device}, and the simulator inspects on the CPU: use .cpu()"
-            )
-        if M == 0:
-            raise ValueError("x has no rows: there is nothing to inspect")
-        y = _poisoned(M, N, self.y_dtype)
-        plan = self._plan(M, N, K)
-        arguments, launch = self._simulated_launch(plan, tensors, y)
-        library = simulator.build_instrumented_kernel(
-            self.source, _ENTRY, plan.defines, self.replace
-        )
-        columns, rows = launch.grid
-        title = (
-            f"{self._title()}, M = {M}, N = {N}, K = {K}: "
-            f"{columns} x {rows} blocks of {launch.threads} threads"
-        )
-        report = simulator.inspect_kernel(
-            library, self.source, arguments, launch, self.time_limit, title, self._recorded()
-        )
-        if self.group_size is None or plan.defines["ROWS"] == 1:
-            return report
-        return dataclasses.replace(report, notes=(*report.notes, _SHARED_BY_ROWS))
-
-    def _recorded(self):
-        if self.replace:
-            return ""
-        width = "" if self.nbits is None else f", {self.nbits} bits"
-        name = f"{self.name}{width}, {str(self.x_dtype)[6:]}"
-        return nsight.where_recorded(name, self.group_size)
-
-    @property
-    def threads_per_block(self):
-        """Threads in each block of a launch."""
-        return self._kind.threads
-
-    def grid(self, M, N):
-        """Blocks (x, y) of a launch for y of shape (M, N)."""
-        return self._plan(M, N).grid
-
-    def compile_for_simulator(self, M=1):
-        """Path of the simulator's library for x of M rows, compiled if it is not in the cache."""
-        return self._simulator_library(self._plan(M).defines)
-
-    def compile_for_gpu(self, device, M=1):
-        """The loaded library for x of M rows on `device`, compiled if it is not in the cache."""
-        capability = torch.cuda.get_device_capability(device)
-        return self._gpu_library(self._plan(M, capability=capability).defines, device, capability)
-
-    def _plan(self, M, N=1, K=None, capability=SIMULATED_CAPABILITY):
-        K = K or self.group_size or 1
-        return self._kind.plan(
-            M, N, K, self.x_dtype, capability, nbits=self.nbits, group_size=self.group_size
-        )
-
-    def _simulator_library(self, defines):
-        key = ("cpu", *defines.values())
-        if key not in self._libraries or not self._libraries[key].exists():
-            self._libraries[key] = simulator.build_kernel(
-                self.source, _ENTRY, defines, self.replace
-            )
-        return self._libraries[key]
-
-    def _gpu_library(self, defines, device, capability):
-        from gemlite_edu import cuda
-
-        key = (device, *defines.values())
-        if key not in self._libraries:
-            self._libraries[key] = cuda.build_kernel(
-                self.source, _ENTRY, defines, capability, self.replace
-            )
-        return self._libraries[key]
-
-    def _run_in_simulator(self, tensors, out, K):
-        M, N = out.shape
-        result, plan = _poisoned(M, N, self.y_dtype), self._plan(M, N, K)
-        arguments, launch = self._simulated_launch(plan, tensors, result)
-        library = self._simulator_library(plan.defines)
-        simulator.run_kernel(library, arguments, launch, self.time_limit)
-        out.copy_(result)
-
-    def _run_on_gpu(self, tensors, out, K):
-        from gemlite_edu import cuda
-
-        (M, N), capability = out.shape, torch.cuda.get_device_capability(out.device)
-        plan = self._plan(M, N, K, capability)
-        library = self._gpu_library(plan.defines, out.device, capability)
-        arguments = [*tensors.values(), out, *plan.integers]
-        threads = self.threads_per_block
-        cuda.launch(library, arguments, plan.grid, threads, plan.shared_bytes, out.device)
-
-    def _simulated_launch(self, plan, tensors, out):
-        """(arguments, launch) for the simulator, which writes to `out`."""
-        launch = simulator.Launch(plan.grid, self.threads_per_block, plan.shared_bytes)
-        arguments = [simulator.Tensor(name, value) for name, value in tensors.items()]
-        arguments.append(simulator.Tensor("y", out, is_output=True))
-        return arguments + [simulator.Integer(value) for value in plan.integers], launch
-
-    def _operands(self, x, W, scales, zeros):
-        """({name: tensor} for the kernel, (M, N, K)) once all fit each other and this kernel."""
-        N, K = self._check_operands(x, W)
-        tensors = {"x": x.contiguous(), "W": W.contiguous()}
-        if self._layout is not None:
-            tensors |= self._scales_and_zeros(scales, zeros, N, K, x.device)
-        elif scales is not None or zeros is not None:
-            raise ValueError(f"{self.name} takes unquantized weights: leave scales and zeros out")
-        return tensors, (x.shape[0], N, K)
-
-    def _scales_and_zeros(self, scales, zeros, N, K, device):
-        group_size = self.group_size or K
-        if K % group_size:
-            raise ValueError(
-                f"x has K = {K}, which is not whole groups of {group_size}: "
-                f"load with another group_size, or pad K"
-            )
-        shape, is_integer = (N, K // group_size), self.x_dtype == torch.int8
-        dtype = torch.int32 if is_integer else torch.float32
-        scales = 1 if is_integer and scales is None else scales
-        given, found = {"scales": scales, "zeros": zeros}, {}
-        for name, value in given.items():
-            if value is None:
-                raise TypeError(
-                    f"{self.name} needs {name}: a number, or {str(dtype)[6:]} {shape} or ({N}, 1)"
-                )
-            found[name] = per_group(name, value, shape, dtype, device)
-        if is_integer:
-            check_int32_range(K, self.nbits, **given)
-        return found
-
-    def _check_operands(self, x, W):
-        """(N, K), once x and W are known to fit each other and this kernel."""
-        check_matrix("x", x, self.x_dtype)
-        check_matrix("W", W, self.x_dtype if self._layout is None else torch.int32)
-        if x.device != W.device:
-            raise ValueError(f"x is on {x.device} and W on {W.device}: move one to the other")
-        if self.device != "auto" and x.device.type != self.device:
-            raise ValueError(
-                f"this kernel was loaded for {self.device!r} and x is on {x.device}: "
-                f"move the tensors, or load(..., device='auto')"
-            )
-        (M, K), (N, columns) = x.shape, W.shape
-        expected = K if self._layout is None else self._layout.packed_shape(N, K)[1]
-        if columns != expected:
-            what = "weights" if self._layout is None else f"{self._layout.nbits}-bit words"
-            raise ValueError(
-                f"x has K = {K}, for which W must have {expected} columns of {what}, got {columns}"
-            )
-        if max(M, N, K) > _LONGEST:
-            raise ValueError(f"M, N and K may be up to {_LONGEST}, got {M}, {N} and {K}")
-        passes = self.grid(M, N)[1]
-        if passes > MAX_GRID_Y:
-            most = MAX_GRID_Y * -(-M // passes)
-            raise ValueError(f"x has M = {M} rows, a launch takes {most}: split x by rows")
-        return N, K
-
-
-def _poisoned(M, N, dtype):
-    """Before it is written, y is NaN; int32 has none."""
-    poison = torch.nan if dtype.is_floating_point else torch.iinfo(dtype).min
-    return torch.full((M, N), poison, dtype=dtype, device="cpu")

@@ -21,6 +21,7 @@ class Launch(NamedTuple):
 
     defines: dict
     grid: tuple[int, int]
+    threads: int
     shared_bytes: int
     integers: tuple[int, ...]
 
@@ -45,7 +46,7 @@ class PlainLaunch:
                 f"capability {capability[0]}.{capability[1]} has {limit}: split K over calls"
             )
         grid = (-(-N * self.threads_per_output // self.threads), M)
-        return Launch({"X_T": _X_TYPES[x_dtype]}, grid, shared, (N, K))
+        return Launch({"X_T": _X_TYPES[x_dtype]}, grid, self.threads, shared, (N, K))
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class PackedLaunch:
             defines["W_NBITS"] = nbits
         grid = (-(-N * _WARP_SIZE // self.threads), -(-M // rows))
         integers = (M, N, K, K // (group_size or K), tiles_staged)
-        return Launch(defines, grid, rows * tiles_staged * layout.tile * x_dtype.itemsize, integers)
+        shared = rows * tiles_staged * layout.tile * x_dtype.itemsize
+        return Launch(defines, grid, self.threads, shared, integers)
 
 
 def rows_in_one_pass(M):

@@ -27,6 +27,17 @@ def check_matrix(name, tensor, dtype):
     check_no_grad(name, tensor)
 
 
+def check_devices(x, W, runner):
+    """Raise unless x and W are together, and where a kernel loaded for `runner` can take them."""
+    if x.device != W.device:
+        raise ValueError(f"x is on {x.device} and W on {W.device}: move one to the other")
+    if runner != "auto" and x.device.type != runner:
+        raise ValueError(
+            f"this kernel was loaded for {runner!r} and x is on {x.device}: "
+            f"move the tensors, or load(..., device='auto')"
+        )
+
+
 def check_no_grad(name, tensor):
     """Raise if autograd would have to go through a kernel."""
     if torch.is_grad_enabled() and tensor.requires_grad:

@@ -119,7 +119,7 @@ def quantize_ternary(W):
     return QuantizedWeight(
         codes.to(torch.uint8),
         scale.float().reshape(1, 1),
-        torch.full((1, 1), float(_TERNARY_ZERO), device=W.device),
+        torch.full((1, 1), float(_TERNARY_ZERO), dtype=torch.float32, device=W.device),
         2,
         W.shape[1],
     )

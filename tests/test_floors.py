@@ -11,13 +11,18 @@ PACKAGE = Path(gemlite_edu.__file__).parent
 FLOORS = [
     {"errors", "devices", "dtypes", "formats", "nsight", "quantize", "reference", "real_layer"}
     | {"activations", "instructions", "measurements", "roofline", "scaled_products", "toy_card"}
-    | {"weight_modes"},
+    | {"weight_modes", "ternary_scales"},
     {"packing"},
     {"sources", "build_cache", "operands", "launches", "triton_kernels"},
+    {"ternary_launches"},
     {"cuda", "simulator", "timing", "layer_operands", "triton_weight", "int4_weight"},
-    {"kernels", "progress", "info"},
-    {"ops", "triton_matmul", "tuning", "layer_form", "layer_weights"},
-    {"matmul", "gemv_linear", "triton_ops", "checkpoints", "hqq_layers", "mixed_mm"},
+    {"kernel_text", "progress", "info"},
+    {"kernel"},
+    {"ternary_kernel"},
+    {"kernels"},
+    {"ops", "ternary_ops", "triton_matmul", "tuning", "layer_form", "layer_weights"},
+    {"matmul", "gemv_linear", "triton_ops", "checkpoints", "hqq_layers", "mixed_mm"}
+    | {"ternary_linear"},
     {"linear", "int4_linear"},
     {"core", "helper"},
     {"bench", "checker", "draw"},

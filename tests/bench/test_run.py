@@ -20,12 +20,21 @@ from gemlite_edu.bench.run import cells_of, problems_of, row_of, run
 from gemlite_edu.bench.table import table
 from gemlite_edu.kernels import KERNELS
 from gemlite_edu.measurements import read
+from gemlite_edu.ternary_launches import TERNARY_KERNELS
 from gemlite_edu.timing import Timing
 from gemlite_edu.triton_kernels import KERNELS as TRITON_KERNELS
 
 CARD = Card("a card", 1_000, read_gb_per_s=4000.0, matmul_tflops=700.0, driver="1.2")
 RESULT = Result(Timing(1.0, 2.0, 3.0), nbytes=4_000_000, error=2e-4, copies=4, mhz=(1980, 3201))
-PEERS = ("cublas", "gemlite", "humming", "tinygemm", "torch_compile_int8", "torchao")
+PEERS = (
+    "cublas",
+    "cublas_bf16",
+    "gemlite",
+    "humming",
+    "tinygemm",
+    "torch_compile_int8",
+    "torchao",
+)
 
 
 def cells(count):
@@ -125,7 +134,8 @@ def test_the_table_has_the_fastest_first_and_refusals_last(without_gpu):
 
 def test_every_kernel_of_the_package_and_every_peer_takes_part():
     triton = {"gemlite_linear", "triton_mixed_mm", *(f"triton_{name}" for name in TRITON_KERNELS)}
-    assert set(candidates()) == {*KERNELS, *triton, *PEERS}
+    products_of_int8 = {*TERNARY_KERNELS, "int_mm"}
+    assert set(candidates()) == {*KERNELS, *triton, *PEERS, *products_of_int8}
 
 
 def test_a_peer_is_added_by_a_file(monkeypatch, tmp_path):
@@ -168,6 +178,31 @@ def test_ours_and_cublas_compute_the_problem(name, weights, monkeypatch):
     assert result.error < 2**-11
 
 
+@pytest.mark.parametrize("name", ["gemv_a8w2_dp4a", "gemm_a8w2_wmma", "cublas_bf16"])
+@pytest.mark.parametrize("M", [2, 17])
+def test_kernels_of_the_ternary_product_compute_the_problem(name, M, monkeypatch):
+    monkeypatch.setattr(
+        "gemlite_edu.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+    )
+    candidate = candidates()[name]
+    weights = WeightFormat.parse("W16" if name == "cublas_bf16" else "W2")
+    problem = Problem(weights, M, N=33, K=96)
+    assert candidate.why_not(replace(problem, weights=WeightFormat.parse("W4 g32")))
+    if name == "gemv_a8w2_dp4a" and M > 8:
+        assert candidate.why_not(problem) == "M up to 8"
+        return
+    generator = torch.Generator().manual_seed(4)
+    result = measure(candidate, problem, replace(CARD, read_gb_per_s=1e9), generator, ReplayedCalls)
+    assert result.error < 2**-8
+
+
+def test_int_mm_says_what_it_takes():
+    int_mm, W8 = candidates()["int_mm"], WeightFormat(8)
+    assert not int_mm.why_not(Problem(W8, 17, 64, 64))
+    assert int_mm.why_not(Problem(W8, 16, 64, 64)) == "M from 17"
+    assert int_mm.why_not(Problem(WeightFormat(8, 32), 17, 64, 64)) == "8 bits without groups"
+
+
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_says_what_it_does_not_take(name):
     peer = candidates()[name]
@@ -181,6 +216,7 @@ def test_a_peer_says_what_it_does_not_take(name):
     }
     expected = {
         "cublas": {("W16", False), ("W16", True)},
+        "cublas_bf16": {("W16", False), ("W16", True)},
         "torch_compile_int8": {("W8", False)},
         "tinygemm": {("W4 g128", False)},
         "gemlite": {("W4 g128", False)},
@@ -286,7 +322,7 @@ def test_a_wrong_option_gets_one_sentence(arguments, sentence, capsys):
 def test_an_unknown_kernel_is_answered_with_the_known_ones():
     with pytest.raises(SystemExit) as caught:
         command.main(["--kernels", "gemv cublas"])
-    assert str(caught.value).startswith("there is no kernel 'gemv'; there are cublas, gemlite,")
+    assert str(caught.value).startswith("there is no kernel 'gemv'; there are cublas, cublas_bf16,")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="with a GPU it measures kernels")

@@ -14,4 +14,7 @@ def _prepare(W, problem):
     return Prepared(lambda x: x @ right, (W,))
 
 
-CANDIDATES = [Candidate("cublas", "torch", torch.float16, _why_not, _prepare)]
+CANDIDATES = [
+    Candidate("cublas", "torch", torch.float16, _why_not, _prepare),
+    Candidate("cublas_bf16", "torch", torch.bfloat16, _why_not, _prepare),
+]

@@ -1,0 +1,57 @@
+"""Floor 4: products of int8 activations and ternary weights as an operator of torch.
+
+`gemlite_edu::a8w2` chooses the kernel by M. CPU tensors go to the simulator, CUDA tensors to their
+GPU's current stream, meta tensors nowhere.
+"""
+
+from functools import cache
+
+import torch
+
+from gemlite_edu.kernels import load
+
+_LARGEST_GEMV_M = 4  # 8 rows are as fast on tensor cores: 4096 x 4096 on an H200
+
+
+@torch.library.custom_op("gemlite_edu::a8w2", mutates_args=())
+def a8w2(
+    x_q: torch.Tensor,
+    W_packed: torch.Tensor,
+    scales: torch.Tensor,
+    token_scales: torch.Tensor,
+    N: int,
+    y_dtype: torch.dtype,
+) -> torch.Tensor:
+    """y (M, N) of y_dtype, float16, bfloat16 or float32; operands as for `TernaryKernel`."""
+    M = x_q.shape[0]
+    name, fragment = choose(M)
+    if y_dtype == torch.float32:
+        sums = _loaded(name, fragment, torch.int32)(x_q, W_packed, N=N)
+        return sums * (token_scales.reshape(M, 1) * scales.reshape(1, N))
+    return _loaded(name, fragment, y_dtype)(x_q, W_packed, scales, token_scales, N=N)
+
+
+@a8w2.register_fake
+def _(x_q, W_packed, scales, token_scales, N, y_dtype):
+    return x_q.new_empty((x_q.shape[0], N), dtype=y_dtype)
+
+
+def choose(M):
+    """(kernel, fragment) for M tokens.
+
+    >>> choose(1), choose(5), choose(1000)
+    (('gemv_a8w2_dp4a', None), ('gemm_a8w2_wmma', '8x32x16'), ('gemm_a8w2_wmma', '16x16x16'))
+    """
+    if M <= _LARGEST_GEMV_M:
+        return "gemv_a8w2_dp4a", None
+    return "gemm_a8w2_wmma", fragment_for(M)
+
+
+def fragment_for(M):
+    """The fragment with the fewest tokens of padding: "8x32x16" up to 8 tokens."""
+    return "8x32x16" if M <= 8 else "16x16x16"
+
+
+@cache
+def _loaded(name, fragment, y_dtype):
+    return load(name, fragment=fragment, y_dtype=y_dtype)
