@@ -102,7 +102,7 @@ class TernaryKernel:
         if passes > MAX_GRID_Y:
             raise ValueError(f"x has M = {M} rows, too many for a launch: split x by rows")
         tensors = {
-            "x": _aligned(torch.nn.functional.pad(x, (0, -K % TILE_K)).contiguous()),
+            "x": _aligned(_whole_tiles(x).contiguous()),
             "W": _aligned(W_packed.contiguous()),
             "scales": _factors("scales", scales, N, x.device),
             "token_scales": _factors("token_scales", token_scales, M, x.device),
@@ -172,6 +172,12 @@ def _factors(name, value, count, device):
     if value.numel() != 1 and tuple(value.shape) not in ((count,), (count, 1)):
         raise ValueError(f"{name} must be one number or {form}, got {tuple(value.shape)}")
     return value.resolve_neg().reshape(-1).expand(count).contiguous()
+
+
+def _whole_tiles(x):
+    """x, or a copy with zeros behind its rows; torch's pad copies even where it adds none."""
+    missing = -x.shape[1] % TILE_K
+    return torch.nn.functional.pad(x, (0, missing)) if missing else x
 
 
 def _aligned(tensor):

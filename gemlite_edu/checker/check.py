@@ -8,6 +8,7 @@ import torch
 
 from gemlite_edu import progress
 from gemlite_edu.checker import triton_answers
+from gemlite_edu.checker.all_steps import ALL_STEPS
 from gemlite_edu.checker.attainable_tflops import ATTAINABLE_TFLOPS
 from gemlite_edu.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_edu.checker.compare import compare, is_close
@@ -15,6 +16,8 @@ from gemlite_edu.checker.dequant_dot import DEQUANT_DOT_EXERCISES
 from gemlite_edu.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
 from gemlite_edu.checker.exercise import CheckFailed, clone, tensors_of
 from gemlite_edu.checker.floor_us import FLOOR_US
+from gemlite_edu.checker.four_codes import FOUR_CODES
+from gemlite_edu.checker.fragment_shape import FRAGMENT_SHAPE
 from gemlite_edu.checker.gemv_revsplitk import GEMV_REVSPLITK
 from gemlite_edu.checker.integer_dot import INTEGER_DOT_EXERCISES
 from gemlite_edu.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
@@ -37,6 +40,7 @@ _BY_NOTEBOOK = (
     SPLITK_GROUP,
     QUANTIZE_TOKENS,
     *(MIXED_MM_TRANSPOSED, SPLITK_SCALES),
+    *(FOUR_CODES, ALL_STEPS, FRAGMENT_SHAPE),
     *(FLOOR_US, ATTAINABLE_TFLOPS, *BENCHMARK_EXERCISES),
 )
 EXERCISES = {exercise.name: exercise for exercise in _BY_NOTEBOOK}

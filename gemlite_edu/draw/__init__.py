@@ -2,8 +2,10 @@
 
 from gemlite_edu.draw.bars import fraction_of_limit, ladder
 from gemlite_edu.draw.benchmarks import roofline, time_against_M
+from gemlite_edu.draw.bitnet_2bit import bitnet_2bit
 from gemlite_edu.draw.chunks import chunks
 from gemlite_edu.draw.formats import warp_words, word
+from gemlite_edu.draw.fragments import fragments
 from gemlite_edu.draw.groups import groups
 from gemlite_edu.draw.int4_pairs import int4_pairs
 from gemlite_edu.draw.number_lines import number_lines
@@ -14,12 +16,15 @@ from gemlite_edu.draw.plots import curves, histogram
 from gemlite_edu.draw.reports import request, show, side_by_side
 from gemlite_edu.draw.rows import rows
 from gemlite_edu.draw.sparse import sparse_pairs, sparse_word
+from gemlite_edu.draw.steps import steps
 from gemlite_edu.draw.widths import time_against_bits
 
 __all__ = [
+    "bitnet_2bit",
     "chunks",
     "curves",
     "fraction_of_limit",
+    "fragments",
     "groups",
     "histogram",
     "int4_pairs",
@@ -34,6 +39,7 @@ __all__ = [
     "side_by_side",
     "sparse_pairs",
     "sparse_word",
+    "steps",
     "time_against_M",
     "time_against_bits",
     "timeline",

@@ -23,7 +23,7 @@ def random_codes(N, K):
 
 
 def slow_words(codes, fragment):
-    """The documented order, as lists: runs of rows from 0, 16, 8, 24, or one run; 16 k at a time."""
+    """The documented order, as lists: runs of rows from 0, 16, 8, 24, or one; 16 k at a time."""
     outputs = FRAGMENTS[fragment][1]
     runs = {32: [0, 16, 8, 24], 8: [0]}[outputs]
     whole = max(outputs, 16)

@@ -1,0 +1,98 @@
+"""Which calls an answer to all_steps makes: it runs with functions that only note their step."""
+
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_edu import simulator, sources
+
+CALLS = (
+    "copy_step",
+    "decode_step",
+    "multiply_step",
+    "__pipeline_commit",
+    "__pipeline_wait_prior",
+    "__syncthreads",
+)
+_MOST = 400
+_TIME_LIMIT = 5.0
+
+_TEXT = """
+#include <cuda_pipeline.h>
+#include <stdint.h>
+{warp}
+constexpr int FRAGMENT_K = 16, BUFFERS = 3, FRAGMENTS_M = 1, FRAGMENTS_N = 1;
+constexpr int THREADS = {threads}, WARPS = THREADS / WARP_SIZE, BLOCK_K = {block_k};
+struct Problem {{
+  const int8_t* x;
+  const uint4* W_packed;
+  int M, N, K, first_m, first_n;
+}};
+struct Shared {{}};
+struct Sums {{}};
+
+static int* calls;  // of each thread: how many, then of each what, its number and its line
+inline void note(int line, int what, int number) {{
+  int* own = calls + threadIdx.x * (1 + 3 * {most});
+  if (own[0] < {most}) {{
+    int* call = own + 1 + 3 * own[0];
+    call[0] = what, call[1] = number, call[2] = line;
+  }}
+  ++own[0];
+}}
+inline void note_copy(int line, const Problem&, Shared&, int step) {{ note(line, 0, step); }}
+inline void note_decode(int line, Shared&, int step) {{ note(line, 1, step); }}
+template <typename S>
+void note_multiply(int line, const Shared&, int step, S&) {{ note(line, 2, step); }}
+#define copy_step(...) note_copy(__LINE__, __VA_ARGS__)
+#define decode_step(...) note_decode(__LINE__, __VA_ARGS__)
+#define multiply_step(...) note_multiply(__LINE__, __VA_ARGS__)
+#define __pipeline_commit() note(__LINE__, 3, 0)
+#define __pipeline_wait_prior(left) note(__LINE__, 4, left)
+#define __syncthreads() note(__LINE__, 5, 0)
+#line 1 "all_steps"
+{answer}
+
+__global__ void kernel(int* notes, int K) {{
+  calls = notes;
+  const Problem p = {{nullptr, nullptr, 1, 1, K, 0, 0}};
+  Shared shared;
+  Sums sums[FRAGMENTS_M][FRAGMENTS_N];
+  all_steps(p, shared, sums);
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an answer: of which function, with which number if any, in which line."""
+
+    what: str
+    number: int
+    line: int
+
+
+def trace(answer, K, block_k, threads):
+    """The `Call`s of each thread that `answer` makes for this K.
+
+    Raises KernelTextError for an answer that uses more than the functions it is given, KernelFault
+    for one that does not end.
+    """
+    text = _TEXT.format(
+        warp=sources.read("warp.cuh").replace("#pragma once", ""),
+        threads=threads,
+        block_k=block_k,
+        most=_MOST,
+        answer=answer.removeprefix("\n"),
+    )
+    library = simulator.build_kernel(text, "kernel", {})
+    notes = torch.zeros(threads, 1 + 3 * _MOST, dtype=torch.int32)
+    arguments = [simulator.Tensor("notes", notes, is_output=True), simulator.Integer(K)]
+    simulator.run_kernel(library, arguments, simulator.Launch((1, 1), threads), _TIME_LIMIT)
+    return [_calls(row) for row in notes.tolist()]
+
+
+def _calls(row):
+    count = min(row[0], _MOST)
+    numbers = zip(*(row[1 + part : 1 + 3 * count : 3] for part in range(3)), strict=True)
+    return [Call(CALLS[what], number, line) for what, number, line in numbers]

@@ -1,0 +1,13 @@
+// diagnosis: multiply_step of step 0 comes before copy_step of step 2
+__device__ void all_steps(const Problem& p, Shared& shared,
+                          Sums (&sums)[FRAGMENTS_M][FRAGMENTS_N]) {
+  copy_step(p, shared, 0);
+  for (int step = 0; step * BLOCK_K < p.K; ++step) {
+    copy_step(p, shared, step + 1);
+    __pipeline_wait_prior(1);
+    decode_step(shared, step);
+    __syncthreads();
+    multiply_step(shared, step, sums);
+    __syncthreads();
+  }
+}
