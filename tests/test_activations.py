@@ -5,7 +5,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
+from gemlite_edu.activations import (
+    quantize_activations_int8,
+    scale_activations_fp8,
+    scale_activations_int8,
+)
 from gemlite_edu.real_layer import LAYERS, real_layer
 
 E4M3, E5M2 = torch.float8_e4m3fn, torch.float8_e5m2
@@ -224,8 +228,7 @@ def test_any_numbers(rows, dtype):
         assert torch.equal(alone[0].float(), own.float()) and alone[1].item() == scale.item()
 
 
-@formats
-@pytest.mark.parametrize(
+BAD_INPUTS = pytest.mark.parametrize(
     "x, error, sentence",
     [
         (torch.ones(2, 2).double(), TypeError, "got torch.float64 tensor"),
@@ -237,6 +240,10 @@ def test_any_numbers(rows, dtype):
     ],
     ids=["float64", "int32", "fp8", "list", "number", "no_k"],
 )
+
+
+@formats
+@BAD_INPUTS
 def test_bad_input_gives_one_sentence(x, error, sentence, dtype):
     with pytest.raises(error, match=sentence) as caught:
         scaled(x, dtype)
@@ -247,3 +254,115 @@ def test_only_the_two_fp8_types():
     for dtype in (torch.int8, torch.float16, torch.float8_e4m3fnuz, "fp8"):
         with pytest.raises(TypeError, match="dtype must be torch.float8_e4m3fn or torch.float8_e5"):
             scale_activations_fp8(torch.ones(1, 1), dtype)
+
+
+# As BitNet makes them
+
+
+def as_bitnet(x):
+    """(codes, 1 / s) of x (M, K) in float32, as microsoft/BitNet's gpu/model.py writes it."""
+    x = x.float()
+    s = 127 / x.abs().max(dim=-1, keepdim=True).values.clamp_(min=1e-5)
+    return (x * s).round().clamp(-128, 127).to(torch.int8), 1 / s
+
+
+def assert_bitnets(x):
+    x_q, token_scales = quantize_activations_int8(x)
+    codes, expected = as_bitnet(x.reshape(-1, x.shape[-1]))
+    assert (x_q.dtype, x_q.shape) == (torch.int8, x.shape) and x_q.is_contiguous()
+    assert (token_scales.dtype, token_scales.is_contiguous()) == (torch.float32, True)
+    assert torch.equal(x_q.reshape(codes.shape), codes) and torch.equal(token_scales, expected)
+
+
+@pytest.mark.parametrize("shuffled", [False, True], ids=["by_size", "shuffled"])
+@pytest.mark.parametrize("x_dtype", FLOATS[:2])
+def test_every_16_bit_number_becomes_what_bitnet_makes_of_it(x_dtype, shuffled):
+    assert_bitnets(every_16_bit_number(x_dtype, shuffled))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_real_activations_become_what_bitnet_makes_of_them(name):
+    x = real_layer(name).activations
+    assert_bitnets(x)
+    x_q, token_scales = quantize_activations_int8(x)
+    assert (x_q.double().abs().amax(1) == 127).all()
+    error = (x_q.double() * token_scales.double() - x.double()).abs()
+    assert (error <= token_scales / 2 + 2.0**-22 * x.double().abs()).all()
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_any_numbers_become_what_bitnet_makes_of_them(rows):
+    x = torch.tensor(rows)
+    assert_bitnets(x)
+    for token, codes in zip(x, quantize_activations_int8(x)[0], strict=True):
+        assert torch.equal(quantize_activations_int8(token)[0], codes)
+
+
+@floats
+def test_bitnets_codes_of_small_tokens_and_of_zeros(x_dtype):
+    """What is below 1e-5 has fewer steps, and the scale of 1e-5."""
+    x = torch.tensor([[0.0, -0.0], [4e-6, -1e-6], [1e-3, 0.0]], dtype=x_dtype)
+    x_q, token_scales = quantize_activations_int8(x)
+    assert x_q[0].tolist() == [0, 0] and x_q[2].tolist() == [127, 0]
+    assert x_q[1].tolist() == [round(float(v) * 127e5) for v in x[1]]
+    assert torch.equal(token_scales[0], token_scales[1])
+    torch.testing.assert_close(token_scales[0].item(), 1e-5 / 127, rtol=1e-6, atol=0)
+
+
+def test_bitnets_ties_go_to_the_even_code():
+    x = torch.tensor([[127.0, 0.5, 1.5, 2.5, -0.5, -1.5, -127.0]])
+    x_q, token_scales = quantize_activations_int8(x)
+    assert x_q.tolist() == [[127, 0, 2, 2, 0, -2, -127]] and token_scales.item() == 1
+
+
+@floats
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_a_nan_or_an_infinity_loses_its_token_of_bitnet_and_no_other(bad, x_dtype):
+    x = torch.tensor([[1.0, -2.0, 0.5], [1.0, bad, 0.0], [0.0, 4.0, 1.0]], dtype=x_dtype)
+    x_q, token_scales = quantize_activations_int8(x)
+    assert x_q[1].tolist() == [0, 0, 0] and not token_scales[1].isfinite()
+    assert (x_q.float() * token_scales)[1].isnan().all()
+    codes, expected = as_bitnet(x[::2])
+    assert torch.equal(x_q[::2], codes) and torch.equal(token_scales[::2], expected)
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 5), (2, 3, 5), (2, 1, 4, 1), (0, 5)])
+def test_leading_axes_are_tokens_of_bitnet(shape):
+    x = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+    assert_bitnets(x)
+
+
+def test_bitnets_codes_of_a_tensor_that_is_not_contiguous():
+    x = torch.randn(6, 4, generator=torch.Generator().manual_seed(2), requires_grad=True)
+    for view in (x.T, x[:, ::2], x[::2], x.reshape(2, 3, 4).transpose(0, 1)):
+        assert_bitnets(view.detach())
+        assert not any(tensor.requires_grad for tensor in quantize_activations_int8(view))
+
+
+@floats
+def test_bitnets_codes_on_meta_and_under_torch_compile(x_dtype):
+    torch._dynamo.reset()
+    compiled = torch.compile(quantize_activations_int8, fullgraph=True, backend="aot_eager")
+    for shape in ((3, 16), (5, 16), (2, 3, 16)):
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(3)).to(x_dtype)
+        right = quantize_activations_int8(x)
+        assert all(map(torch.equal, compiled(x), right))
+        for found, expected in zip(quantize_activations_int8(x.to("meta")), right, strict=True):
+            assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+            assert found.is_meta
+
+
+@BAD_INPUTS
+def test_bad_input_of_bitnets_codes_gives_one_sentence(x, error, sentence):
+    with pytest.raises(error, match=sentence) as caught:
+        quantize_activations_int8(x)
+    assert "\n" not in str(caught.value)

@@ -1,5 +1,6 @@
 """What the documents show runs, what they link to exists, what they measured is in the report."""
 
+import csv
 import json
 import re
 import sys
@@ -76,7 +77,35 @@ def test_the_readme_says_what_the_report_of_the_h200_says():
         assert speed[f"{where}: unchanged kernel, new process"] < 0.01
     assert f"{launches} launches" in readme
     assert f"{report['kernels']['tests']['passed']} tests passed" in " ".join(readme.split())
-    assert all(report[part]["passed"] for part in ("kernels", "sanitizer", "notebooks"))
+    prose = " ".join(readme.split())
+    assert f"fragment included ({report['ternary']['tests']['passed']} tests)" in prose
+    assert f"transposed ({report['triton']['tests']['passed']} tests)" in prose
+    parts = ("kernels", "ternary", "triton", "sanitizer", "notebooks")
+    assert all(report[part]["passed"] for part in parts)
+
+
+def test_the_times_of_the_ternary_kernels_in_readme_are_those_of_the_record():
+    rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
+    us = {(r.kernel, r.M, r.N, r.K): r.p50_us for r in rows}
+    path = ROOT / "benchmarks/data/recorded_bitnet_nvidia_h200.csv"
+    recorded = {(int(r["N"]), int(r["K"])): float(r["us"]) for r in csv.DictReader(path.open())}
+    gemv = {shape: us["gemv_a8w2_dp4a", 1, *shape] for shape in recorded}
+    assert all(gemv[shape] < recorded[shape] for shape in recorded)
+
+    def at(M):
+        kernels = ("gemm_a8w2_wmma", "cublas_bf16", "int_mm")
+        return [f"{us[kernel, M, 4096, 4096]:.1f}" for kernel in kernels]
+
+    prose = " ".join((ROOT / "README.md").read_text().split())
+    few, some, many = at(32), at(128), at(4096)
+    for sentence in (
+        f"the GEMV took {min(gemv.values()):.1f} to {max(gemv.values()):.1f} µs, where BitNet's "
+        f"own kernel had taken {min(recorded.values())} to {max(recorded.values())}",
+        f"The GEMM took {few[0]} µs for 32 tokens at 4096 x 4096, cuBLAS {few[1]} in bf16, "
+        f"`torch._int_mm` on unpacked int8 {few[2]}; for 128 tokens {some[0]} against {some[1]} "
+        f"and {some[2]}, and for 4096 tokens {many[0]} against {many[1]} and {many[2]}",
+    ):
+        assert sentence in prose
 
 
 def test_the_times_in_readmes_prose_are_those_of_the_record():

@@ -3,10 +3,13 @@
 import subprocess
 
 import pytest
+import torch
 
 from gemlite_edu import cuda, sources
 from gemlite_edu.devices import SIMULATED_CAPABILITY
 from gemlite_edu.launches import KERNELS
+from gemlite_edu.packing import FRAGMENTS
+from gemlite_edu.ternary_launches import TERNARY_KERNELS, Y_TYPES
 
 try:
     NVCC = cuda.find_nvcc()
@@ -42,11 +45,15 @@ def defines(name, x_dtype=None, M=1, nbits=4, group_size=None):
 
 def compile_with_nvcc(kernel, options, folder, architectures):
     """What ptxas says of the kernel on each architecture."""
+    return compile_text(kernel, "gemv", defines(kernel, **options), folder, architectures)
+
+
+def compile_text(kernel, entry, defines, folder, architectures):
     source = folder / "kernel.cu"
     source.write_text(sources.expand(kernel) + "\n" + sources.read("bindings.cu"))
     command = [NVCC, "-c", "-O3", "-std=c++17", "-Xptxas=-v", source, "-o", folder / "o"]
     command += [f"-gencode=arch=compute_{a},code=sm_{a}" for a in architectures]
-    command += [*defines(kernel, **options), "-DKERNEL=gemv"]
+    command += [*defines, f"-DKERNEL={entry}"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return result.stderr
@@ -72,3 +79,38 @@ def test_other_builds_compile_without_spills(kernel, options, tmp_path):
 def test_it_compiles_for_eight_rows_and_groups(kernel, options, tmp_path):
     said = compile_with_nvcc(kernel, options, tmp_path, OLDEST_AND_NEWEST)
     assert said.count("bytes spill stores") == len(OLDEST_AND_NEWEST)
+
+
+GEMV, GEMM = TERNARY_KERNELS
+FP16 = torch.float16
+FEW, SOME, MANY = (5, 4096), (100, 1000), (1024, 16384)  # M and N
+OF_TERNARY_WEIGHTS = [  # kernel, fragment, (M, N), type of y, architectures
+    (GEMV, None, (1, 100), FP16, ARCHITECTURES),
+    (GEMV, None, (8, 100), torch.bfloat16, OLDEST_AND_NEWEST),
+    (GEMM, "16x16x16", (16, 4096), FP16, ARCHITECTURES),
+    (GEMM, "8x32x16", FEW, torch.int32, OLDEST_AND_NEWEST),
+    *((GEMM, fragment, MANY, FP16, (90,)) for fragment in FRAGMENTS),
+    *((GEMM, "16x16x16", shape, FP16, (90,)) for shape in ((64, 1000), SOME, (128, 8448))),
+    (GEMM, "32x8x16", SOME, FP16, OLDEST_AND_NEWEST),
+]
+
+
+@pytest.mark.parametrize(
+    "kernel, fragment, shape, y_dtype, architectures", OF_TERNARY_WEIGHTS, ids=str
+)
+def test_ternary_kernels_compile_without_spills(
+    kernel, fragment, shape, y_dtype, architectures, tmp_path
+):
+    """Each as it is launched on that architecture, whose blocks have so much shared memory."""
+    launch, builds = TERNARY_KERNELS[kernel], {}
+    for architecture in architectures:
+        plan = launch.plan(*shape, 1024, y_dtype, divmod(architecture, 10), fragment)
+        defines = tuple(f"-D{name}={value}" for name, value in plan.defines.items())
+        builds.setdefault(defines, []).append(architecture)
+    for defines, together in builds.items():
+        said = compile_text(kernel, launch.entry, defines, tmp_path, together)
+        assert count_without_spills(said) == len(together), said
+
+
+def test_ternary_kernels_have_all_types_of_y():
+    assert {y_dtype for *_, y_dtype, _ in OF_TERNARY_WEIGHTS} == set(Y_TYPES)

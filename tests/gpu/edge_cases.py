@@ -3,10 +3,13 @@
 One output, one weight, one more or less than the warps of a block; rows of x for one pass and for
 two; ragged rows, rows of more than one turn of staging; groups that no warp divides. For Triton:
 blocks that reach beyond N and M, groups that fill no plane and no tile, more chunks than tiles. For
-int4 weights, in both directions: signed codes, groups that begin within a byte, a split sum.
+int4 weights, in both directions: signed codes, groups that begin within a byte, a split sum. For
+ternary weights: a last tile of outputs and of K with little in it, rows for two passes, more steps
+along K than buffers, blocks for devices of little shared memory.
 """
 
 import int4_cases
+import ternary_cases
 import triton_cases
 from kernel_cases import PER_CHANNEL, PLAIN_KERNELS, Case, is_right, make_case, poison
 
@@ -38,6 +41,20 @@ INT4_EDGES = [
         a_dtype=int4_cases.BF16,
     ),
 ]
+TERNARY_GEMV_EDGES = [
+    dict(M=1, N=1, K=1),
+    dict(M=5, N=33, K=500),
+    dict(M=9, N=17, K=2100, y_dtype=ternary_cases.FP16),
+]
+TERNARY_GEMM_EDGES = [
+    dict(M=1, N=1, K=32),
+    dict(M=9, N=33, K=2100),
+    dict(M=33, N=15, K=31),
+    dict(M=65, N=100, K=1100, y_dtype=ternary_cases.BF16),
+    dict(M=70, N=8440, K=33),
+    dict(M=130, N=16820, K=33),
+    dict(M=17, N=70, K=300, capability=ternary_cases.LITTLE_SHARED_MEMORY),
+]
 
 
 def cases():
@@ -64,6 +81,13 @@ def int4_edges():
             yield int4_cases.example(direction, **edge)
 
 
+def ternary_edges():
+    for variant in ternary_cases.VARIANTS:
+        is_gemv = variant[0] == ternary_cases.GEMV
+        for edge in TERNARY_GEMV_EDGES if is_gemv else TERNARY_GEMM_EDGES:
+            yield ternary_cases.Case(variant, **edge)
+
+
 def main():
     count = 0
     for case in cases():
@@ -79,6 +103,11 @@ def main():
     for case in int4_edges():
         inputs = int4_cases.make_case(case, device="cuda")
         assert int4_cases.is_right(case, inputs, int4_cases.run(case, inputs)), case
+        count += 1
+    for case in ternary_edges():
+        inputs = ternary_cases.make_case(case)
+        y = ternary_cases.run(case, inputs, "cuda")
+        assert ternary_cases.is_right(case, inputs, y), case
         count += 1
     print(f"{count} launches")
 

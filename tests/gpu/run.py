@@ -1,6 +1,6 @@
 """All that only a GPU can show, with this python's own torch; installs nothing. `make test-gpu`.
 
-    python tests/gpu/run.py [kernels] [triton] [sanitizer] [counters] [speed] [notebooks]
+    python tests/gpu/run.py [kernels] [ternary] [triton] [sanitizer] [counters] [speed] [notebooks]
 
 Without names every part runs. Writes benchmarks/data/test_gpu_<device>.json, one entry a part.
 """
@@ -24,15 +24,20 @@ ENVIRONMENT = dict(os.environ, PYTHONPATH=OWN_PATH)
 TRITON_TESTS = tuple(
     f"tests/gpu/test_{name}_on_gpu.py" for name in ("triton", "linear", "mixed_mm")
 )
+TERNARY_TESTS = "tests/gpu/test_ternary_on_gpu.py"
 EDGE_CASES = [sys.executable, "tests/gpu/edge_cases.py"]
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
 def kernels():
-    """Every CUDA kernel against the oracle on both runners, and the harness."""
-    return run_pytest(
-        "tests/gpu", *(f"--ignore={name}" for name in TRITON_TESTS), "-p", "no:cacheprovider"
-    )
+    """Every CUDA GEMV against the oracle on both runners, and the harness."""
+    others = (f"--ignore={name}" for name in (*TRITON_TESTS, TERNARY_TESTS))
+    return run_pytest("tests/gpu", *others, "-p", "no:cacheprovider")
+
+
+def ternary():
+    """The kernels for ternary weights likewise, the fragments of this GPU, and the layer."""
+    return run_pytest(TERNARY_TESTS, "-p", "no:cacheprovider")
 
 
 def triton():
@@ -132,7 +137,10 @@ def run_pytest(*arguments):
     return {"passed": result.returncode == 0 and all_ran, "tests": counts}
 
 
-PARTS = {part.__name__: part for part in (kernels, triton, sanitizer, counters, speed, notebooks)}
+PARTS = {
+    part.__name__: part
+    for part in (kernels, ternary, triton, sanitizer, counters, speed, notebooks)
+}
 
 
 def device_name():
