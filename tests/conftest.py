@@ -1,3 +1,5 @@
+import pytest
+
 # Answers of learners: the checker's tests read them, nobody imports them.
 collect_ignore = ["wrong", "right"]
 
@@ -16,3 +18,16 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker(EVERY_CASE)]
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The pictures that are displayed: small PNGs, each with words for who does not see it."""
+    from IPython import display
+
+    pictures = []
+    monkeypatch.setattr(display, "display", pictures.append)
+    yield pictures
+    for picture in pictures:
+        assert picture.data.startswith(b"\x89PNG") and picture.alt
+        assert len(picture.data) < 40_000

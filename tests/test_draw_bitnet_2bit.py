@@ -3,7 +3,6 @@
 import re
 import sys
 
-import IPython.display
 import pytest
 import torch
 
@@ -11,18 +10,10 @@ from gemlite_edu import load
 from gemlite_edu.draw.bitnet_2bit import bitnet_2bit
 from gemlite_edu.packing.bitnet_2bit import Bitnet2Bit, pack_bitnet_2bit, unpack_bitnet_2bit
 
+pytestmark = pytest.mark.usefixtures("shown")
+
 drawing = sys.modules["gemlite_edu.draw.bitnet_2bit"]
 OPENED = [(0, 0), (9, 20), (15, 31), (7, 16), (8, 15)]
-
-
-@pytest.fixture(autouse=True)
-def shown(monkeypatch):
-    pictures = []
-    monkeypatch.setattr(IPython.display, "display", pictures.append)
-    yield pictures
-    for picture in pictures:
-        assert picture.data.startswith(b"\x89PNG") and picture.alt
-        assert len(picture.data) < 30_000
 
 
 @pytest.fixture

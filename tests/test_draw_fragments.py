@@ -2,22 +2,13 @@
 
 import sys
 
-import IPython.display
 import pytest
 
 from gemlite_edu.draw.fragments import SHAPES, fragments, owners
 
+pytestmark = pytest.mark.usefixtures("shown")
+
 drawing = sys.modules["gemlite_edu.draw.fragments"]
-
-
-@pytest.fixture(autouse=True)
-def shown(monkeypatch):
-    pictures = []
-    monkeypatch.setattr(IPython.display, "display", pictures.append)
-    yield pictures
-    for picture in pictures:
-        assert picture.data.startswith(b"\x89PNG") and picture.alt
-        assert len(picture.data) < 30_000
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import re
 import sys
 
-import IPython.display
 import pytest
 import torch
 
@@ -12,18 +11,10 @@ from gemlite_edu.int4_weight import Int4Weight
 from gemlite_edu.mixed_mm import fused
 from gemlite_edu.packing.int4_pairs import Int4Pairs
 
+pytestmark = pytest.mark.usefixtures("shown")
+
 drawing = sys.modules["gemlite_edu.draw.int4_pairs"]  # draw.int4_pairs is the function
 SIGNED = [[-8, 7, -1, 0], [3, -4, 5, -6]]  # (K, N)
-
-
-@pytest.fixture(autouse=True)
-def shown(monkeypatch):
-    pictures = []
-    monkeypatch.setattr(IPython.display, "display", pictures.append)
-    yield pictures
-    for picture in pictures:
-        assert picture.data.startswith(b"\x89PNG") and picture.alt
-        assert len(picture.data) < 30_000
 
 
 @pytest.fixture

@@ -1,21 +1,12 @@
 """Pictures of 1:2 sparse weights say in text what the packer made."""
 
-import IPython.display
 import pytest
 import torch
 
 from gemlite_edu import draw
 from gemlite_edu.packing import pack_sparse_1in2, tiled_sparsity_50
 
-
-@pytest.fixture(autouse=True)
-def shown(monkeypatch):
-    pictures = []
-    monkeypatch.setattr(IPython.display, "display", pictures.append)
-    yield pictures
-    for picture in pictures:
-        assert picture.data.startswith(b"\x89PNG") and picture.alt
-        assert len(picture.data) < 30_000
+pytestmark = pytest.mark.usefixtures("shown")
 
 
 @pytest.fixture
