@@ -23,7 +23,7 @@ from gemlite_edu.errors import KernelFault, KernelTextError
 
 _NAME, _FRAGMENT = "all_steps", "16x16x16"
 _M, _N = 3, 40
-_STEPS = (4.5, 2, 1, 3)  # a step of half the length among them
+_STEPS = (4.5, 2, 1, 3, 4, 9)  # a step of half the length among them
 
 
 def _plan(K):
@@ -76,12 +76,12 @@ def _mistake_in_calls(answer, case, is_right):
     """
     plan = _plan(case.K)
     try:
-        calls, *others = trace(answer, case.K, plan.defines["BLOCK_K"], plan.threads)
+        calls, *others = trace(answer, case.K, plan.defines, plan.threads)
     except (KernelTextError, KernelFault):
         return None
     other = next((i for i, theirs in enumerate(others, 1) if _whats(theirs) != _whats(calls)), None)
-    if other is not None:
-        return None if is_right else f"threads 0 and {other} do not make the same calls."
+    if other is not None and not is_right:
+        return f"threads 0 and {other} do not make the same calls."
     schedule = Schedule(calls, _num_steps(case))
     sentence, call = schedule.not_at_the_same_time() if is_right else schedule.mistake()
     if sentence and any(call.what == "__pipeline_commit" for call in calls):

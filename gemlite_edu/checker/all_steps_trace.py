@@ -17,20 +17,7 @@ CALLS = (
 _MOST = 400
 _TIME_LIMIT = 5.0
 
-_TEXT = """
-#include <cuda_pipeline.h>
-#include <stdint.h>
-{warp}
-constexpr int FRAGMENT_K = 16, BUFFERS = 3, FRAGMENTS_M = 1, FRAGMENTS_N = 1;
-constexpr int THREADS = {threads}, WARPS = THREADS / WARP_SIZE, BLOCK_K = {block_k};
-struct Problem {{
-  const int8_t* x;
-  const uint4* W_packed;
-  int M, N, K, first_m, first_n;
-}};
-struct Shared {{}};
-struct Sums {{}};
-
+_BEFORE_THE_HOLE = """
 static int* calls;  // of each thread: how many, then of each what, its number and its line
 inline void note(int line, int what, int number) {{
   int* own = calls + threadIdx.x * (1 + 3 * {most});
@@ -50,17 +37,17 @@ void note_multiply(int line, const Shared&, int step, S&) {{ note(line, 2, step)
 #define __pipeline_commit() note(__LINE__, 3, 0)
 #define __pipeline_wait_prior(left) note(__LINE__, 4, left)
 #define __syncthreads() note(__LINE__, 5, 0)
-#line 1 "all_steps"
-{answer}
-
-__global__ void kernel(int* notes, int K) {{
-  calls = notes;
-  const Problem p = {{nullptr, nullptr, 1, 1, K, 0, 0}};
-  Shared shared;
-  Sums sums[FRAGMENTS_M][FRAGMENTS_N];
-  all_steps(p, shared, sums);
-}}
 """
+_AT_THE_END = """
+static Shared not_read;
+__global__ void kernel(int* notes, int K) {
+  calls = notes;
+  const Problem p = {nullptr, nullptr, 1, 1, K, 0, 0};
+  Sums sums[FRAGMENTS_M][FRAGMENTS_N];
+  all_steps(p, not_read, sums);
+}
+"""
+_HOLE = "// BEGIN HOLE all_steps\n"
 
 
 @dataclass(frozen=True)
@@ -72,20 +59,15 @@ class Call:
     line: int
 
 
-def trace(answer, K, block_k, threads):
-    """The `Call`s of each thread that `answer` makes for this K.
+def trace(answer, K, defines, threads):
+    """The `Call`s of each thread that `answer` makes for this K, in a build with these `defines`.
 
-    Raises KernelTextError for an answer that uses more than the functions it is given, KernelFault
-    for one that does not end.
+    Raises KernelTextError for an answer that defines what stands for the functions it is given,
+    KernelFault for one that does not end.
     """
-    text = _TEXT.format(
-        warp=sources.read("warp.cuh").replace("#pragma once", ""),
-        threads=threads,
-        block_k=block_k,
-        most=_MOST,
-        answer=answer.removeprefix("\n"),
-    )
-    library = simulator.build_kernel(text, "kernel", {})
+    text = sources.expand("gemm_a8w2_wmma", {"all_steps": answer})
+    text = text.replace(_HOLE, _BEFORE_THE_HOLE.format(most=_MOST) + _HOLE) + _AT_THE_END
+    library = simulator.build_kernel(text, "kernel", defines)
     notes = torch.zeros(threads, 1 + 3 * _MOST, dtype=torch.int32)
     arguments = [simulator.Tensor("notes", notes, is_output=True), simulator.Integer(K)]
     simulator.run_kernel(library, arguments, simulator.Launch((1, 1), threads), _TIME_LIMIT)

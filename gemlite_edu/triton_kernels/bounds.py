@@ -4,6 +4,7 @@ The interpreter reads and writes wherever a pointer points: one wrong offset end
 or silently changes something else. `watch` looks at the addresses first.
 """
 
+import re
 import traceback
 from contextlib import contextmanager
 
@@ -23,7 +24,7 @@ _WATCHED = {
 def watch(kernel_name, tensors):
     """While this lasts, an interpreted access outside of `tensors` {name: tensor} is an error.
 
-    Raises KernelFault, with the program, the line, and the tensor that lies nearest.
+    Raises KernelFault, with the program, the line, and the nearest tensor of those that it names.
     """
     from triton.runtime.interpreter import InterpreterBuilder
 
@@ -55,8 +56,10 @@ def _checked(original, name, kernel_name, tensors):
         addresses = pointers.data[np.broadcast_to(active, pointers.data.shape)].astype(np.int64)
         outside = addresses[~_inside(addresses, size, tensors)]
         if outside.size:
-            where = f"{kernel_name}, program {tuple(builder.grid_idx)}{_line(kernel_name)}"
-            raise KernelFault(f"{where}: {_WATCHED[name]} {_place(outside[0], tensors)}")
+            line = _line(kernel_name)
+            where = f"{kernel_name}, program {tuple(builder.grid_idx)}" + (line and f", `{line}`")
+            place = _place(outside[0], _named_in(line, tensors))
+            raise KernelFault(f"{where}: {_WATCHED[name]} {place}")
         return original(builder, *arguments)
 
     return access
@@ -76,6 +79,11 @@ def _span(tensor):
     return (last + 1) * tensor.element_size()
 
 
+def _named_in(line, tensors):
+    """The tensors that a line names, if any: what lies beside one in memory is chance."""
+    return {name: t for name, t in tensors.items() if re.search(rf"\b{name}\b", line)} or tensors
+
+
 def _place(address, tensors):
     """Where an address lies, in elements of the nearest tensor."""
 
@@ -90,9 +98,9 @@ def _place(address, tensors):
 
 
 def _line(kernel_name):
-    """The line of the kernel's text that is running, for a sentence."""
+    """The line of the kernel's text that is running, "" where it is not known."""
     frames = [f for f in traceback.extract_stack() if f.name == kernel_name]
-    return f", `{frames[-1].line}`" if frames and frames[-1].line else ""
+    return frames[-1].line or "" if frames else ""
 
 
 def _fault_in(error):
