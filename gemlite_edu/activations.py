@@ -39,10 +39,11 @@ def scale_activations_int8(x):
 
 
 def quantize_activations_int8(x):
-    """Codes and scales of each token of `x` as BitNet makes them: (x_q, token_scales).
+    """Codes and scales of each token of `x` by BitNet's formula: (x_q, token_scales).
 
     x: (..., K), float16, bfloat16 or float32. x_q: the shape of x, int8: x * s, rounded half to
-    even, with s = 127 / max |x| of the token, which counts as at least 1e-5.
+    even, with s = 127 / max |x| of the token, which counts as at least 1e-5. All in float32; where
+    BitNet's code computes in bfloat16, some of its codes are one off these.
     token_scales: (M, 1) float32, M tokens: 1 / s, what a step of the codes is worth.
 
     `scale_activations_int8` is the same but for its rounding, x / scale, and for tokens smaller

@@ -11,6 +11,7 @@ from gemlite_edu.kernel_text import KernelText, capability_of
 from gemlite_edu.launches import KERNELS, codes_per_group
 from gemlite_edu.operands import (
     check_devices,
+    check_inspectable,
     check_int32_range,
     check_matrix,
     check_out,
@@ -90,15 +91,10 @@ class Kernel:
         `report.findings`.
         """
         tensors, (M, N, K) = self._operands(x, W, scales, zeros)
-        if x.device.type != "cpu":
-            raise ValueError(
-                f"x is on {x.device}, and the simulator inspects on the CPU: use .cpu()"
-            )
-        if M == 0:
-            raise ValueError("x has no rows: there is nothing to inspect")
+        check_inspectable(x)
         plan = self._plan(M, N, K)
         title = f"{self._title()}, M = {M}, N = {N}, K = {K}"
-        y = torch.empty(M, N, dtype=self.y_dtype)
+        y = torch.empty(M, N, dtype=self.y_dtype, device="cpu")
         report = self._text.inspect(plan, tensors, y, title, self._recorded())
         if self.group_size is None or plan.defines["ROWS"] == 1:
             return report

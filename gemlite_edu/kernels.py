@@ -25,8 +25,8 @@ def load(
 ):
     """The kernel `name`, ready to be called: `y = kernel(x, W, scales, zeros)`.
 
-    What a call takes and gives: `Kernel`; of the kernels for ternary weights, whose name says a8w2,
-    `TernaryKernel`.
+    Of the kernels for ternary weights, whose name says a8w2, `y = kernel(x, W_packed, scales,
+    token_scales=...)`: see `TernaryKernel`, of the others `Kernel`.
 
     nbits: width of the codes, 1 to 8, for kernels whose name says wn.
     x_dtype: of x; None is the kernel's first: torch.float16, or torch.int8 where its name says a8.

@@ -38,6 +38,14 @@ def check_devices(x, W, runner):
         )
 
 
+def check_inspectable(x):
+    """Raise unless the simulator can inspect a launch with `x`."""
+    if x.device.type != "cpu":
+        raise ValueError(f"x is on {x.device}, and the simulator inspects on the CPU: use .cpu()")
+    if x.shape[0] == 0:
+        raise ValueError("x has no rows: there is nothing to inspect")
+
+
 def check_no_grad(name, tensor):
     """Raise if autograd would have to go through a kernel."""
     if torch.is_grad_enabled() and tensor.requires_grad:
@@ -72,8 +80,8 @@ def per_group(name, value, shape, dtype, device):
         value = value.reshape(N, 1)
     if tuple(value.shape) not in ((1, 1), (N, 1), (N, groups)):
         raise ValueError(
-            f"{name} must be one number or {form}, got {tuple(value.shape)}: "
-            "a row for each output, a column for each group of group_size"
+            f"{name} must be one number or {form}, got {tuple(value.shape)}"
+            + (": a row for each output, a column for each group of group_size" * (groups > 1))
         )
     return value.resolve_neg().expand(shape).contiguous()
 

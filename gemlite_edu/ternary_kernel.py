@@ -1,15 +1,17 @@
 """Floor 3½: `TernaryKernel`, a kernel of int8 activations and 2-bit weights, ready to be called."""
 
-import math
-import numbers
-
 import torch
 
 from gemlite_edu.devices import MAX_GRID_Y, SIMULATED_CAPABILITY
-from gemlite_edu.dtypes import name_of
 from gemlite_edu.kernel import LONGEST
 from gemlite_edu.kernel_text import KernelText, capability_of
-from gemlite_edu.operands import check_devices, check_matrix, check_no_grad, check_out
+from gemlite_edu.operands import (
+    check_devices,
+    check_inspectable,
+    check_matrix,
+    check_out,
+    per_group,
+)
 from gemlite_edu.packing.bitnet_2bit import TILE_K, TILE_N
 from gemlite_edu.ternary_launches import TERNARY_KERNELS, Y_TYPES
 
@@ -36,14 +38,15 @@ class TernaryKernel:
         holes = f", replaces {', '.join(self.replace)}" if self.replace else ""
         return f"{self.name}, y_dtype={self.y_dtype}{fragment}{holes}"
 
-    def __call__(self, x, W_packed, scales=None, token_scales=None, N=None, out=None):
+    def __call__(self, x, W_packed, scales=None, *, token_scales=None, N=None, out=None):
         """`y[m, n] = token_scales[m] * scales[n] * sum_k (W_q[n, k] - 2) x[m, k]`.
 
         x: (M, K) int8. W_packed: int32 words of `pack_bitnet_2bit`. scales, token_scales: 1, a
         number, or float32 tensors (N,) or (N, 1), (M,) or (M, 1); both multiply; none where y is
         int32, which is the sum alone. N: how many outputs; None: all rows of W_packed, whose number
         is rounded up to 16. out: (M, N) of the kernel's y_dtype, to write into.
-        Returns y (M, N). Sums are exact; y of 16 bits is rounded once more than its two factors.
+        Returns y (M, N). Sums are exact. Of 16 bits it is the sum as float32, times the product of
+        its two factors, rounded: their product must not leave float32.
 
         On CUDA tensors it runs on their device's current stream, on CPU tensors in the simulator.
         x of a K that is no multiple of 32 is copied, with zeros behind it.
@@ -58,21 +61,16 @@ class TernaryKernel:
             self._text.run(self._plan(M, N, K, capability_of(x.device)), tensors, out)
         return out
 
-    def inspect(self, x, W_packed, scales=None, token_scales=None, N=None):
+    def inspect(self, x, W_packed, scales=None, *, token_scales=None, N=None):
         """A `Report` of what the kernel does to memory with these operands, and of what is wrong.
 
         Operands as for a call, on the CPU; M at least 1. `report.y` is the output. What the kernel
         does wrong is in `report.findings`.
         """
         tensors, (M, N, K) = self._operands(x, W_packed, scales, token_scales, N)
-        if x.device.type != "cpu":
-            raise ValueError(
-                f"x is on {x.device}, and the simulator inspects on the CPU: use .cpu()"
-            )
-        if M == 0:
-            raise ValueError("x has no rows: there is nothing to inspect")
+        check_inspectable(x)
         title = f"{self._title()}, M = {M}, N = {N}, K = {K}"
-        y = torch.empty(M, N, dtype=self.y_dtype)
+        y = torch.empty(M, N, dtype=self.y_dtype, device="cpu")
         return self._text.inspect(self._plan(M, N, K), tensors, y, title, recorded="")
 
     def compile_for_simulator(self, M=1, N=TILE_N, K=TILE_K):
@@ -100,12 +98,13 @@ class TernaryKernel:
             )
         passes = self._plan(max(M, 1), N, K, capability_of(x.device)).grid[1]
         if passes > MAX_GRID_Y:
-            raise ValueError(f"x has M = {M} rows, too many for a launch: split x by rows")
+            most = MAX_GRID_Y * -(-M // passes)
+            raise ValueError(f"x has M = {M} rows, a launch takes {most}: split x by rows")
         tensors = {
             "x": _aligned(_whole_tiles(x).contiguous()),
             "W": _aligned(W_packed.contiguous()),
-            "scales": _factors("scales", scales, N, x.device),
-            "token_scales": _factors("token_scales", token_scales, M, x.device),
+            "scales": factors("scales", scales, N, x.device),
+            "token_scales": factors("token_scales", token_scales, M, x.device),
         }
         return tensors, (M, N, K + -K % TILE_K)
 
@@ -143,7 +142,8 @@ def _checked_shape(M, N, K, W_packed):
         )
     N = rows if N is None else N
     if not isinstance(N, int) or isinstance(N, bool) or not rows - TILE_N < N <= rows:
-        raise ValueError(f"W has {rows} rows, so N must be from {rows - TILE_N + 1}, got {N!r}")
+        fitting = f"from {rows - TILE_N + 1} to {rows}"
+        raise ValueError(f"W has {rows} rows, so N must be {fitting}, got {N!r}")
     if K > _LONGEST_K or max(M, N) > LONGEST:
         raise ValueError(
             f"K may be up to {_LONGEST_K}, so that a sum fits into int32, and M and N up to "
@@ -152,26 +152,9 @@ def _checked_shape(M, N, K, W_packed):
     return N
 
 
-def _factors(name, value, count, device):
-    """`value` as a float32 tensor (count,) on `device`; None is 1."""
-    value = 1.0 if value is None else value
-    if isinstance(value, numbers.Real) and not isinstance(value, bool):
-        if math.isfinite(value) and abs(value) > torch.finfo(torch.float32).max:
-            raise ValueError(f"{name} must fit in float32, got {value}")
-        return torch.full((count,), float(value), dtype=torch.float32, device=device)
-    form = f"({count},) or ({count}, 1)"
-    if not isinstance(value, torch.Tensor):
-        came = type(value).__name__
-        raise TypeError(f"{name} must be a number or a float32 tensor {form}, got {came}")
-    check_no_grad(name, value)
-    if value.dtype != torch.float32 or value.layout != torch.strided:
-        came = value.dtype if value.layout == torch.strided else value.layout
-        raise TypeError(f"{name} must be {name_of(torch.float32)}, got {came}: use {name}.float()")
-    if value.device != device:
-        raise ValueError(f"{name} is on {value.device} and x on {device}: move one to the other")
-    if value.numel() != 1 and tuple(value.shape) not in ((count,), (count, 1)):
-        raise ValueError(f"{name} must be one number or {form}, got {tuple(value.shape)}")
-    return value.resolve_neg().reshape(-1).expand(count).contiguous()
+def factors(name, value, count, device):
+    """`value` as a float32 tensor (count, 1) on `device`; None is 1."""
+    return per_group(name, 1.0 if value is None else value, (count, 1), torch.float32, device)
 
 
 def _whole_tiles(x):

@@ -32,7 +32,7 @@ class TernaryGemv:
 def _warps_of_gemv(M, N, K):
     """Few blocks want many warps each to fill a GPU; many blocks fewer, with more steps each.
 
-    The numbers are those of an H200, where 4, 8 and 16 were tried at BitNet's ten shapes.
+    The numbers were tuned by hand on an H200, at BitNet's ten shapes.
     """
     if M > 1:
         return 8
@@ -93,9 +93,10 @@ class TernaryGemm:
 
 
 def blocks_of_gemm(M, N, fragment_m):
-    """The `Blocks` that were fastest on an H200 among some thirty, for that many tokens.
+    """The `Blocks` for that many tokens and outputs, tuned by hand on an H200.
 
-    Few tokens: narrow blocks, so that all multiprocessors have one, whose warps share out K.
+    Few tokens: narrow blocks, so that all multiprocessors have one, whose warps share out K. Blocks
+    of more tokens decode W less often, and were slower where they were fewer.
 
     >>> blocks_of_gemm(5, 4096, fragment_m=8).M, blocks_of_gemm(5, 4096, fragment_m=16).M
     (8, 16)

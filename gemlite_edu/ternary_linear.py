@@ -20,7 +20,7 @@ class BitLinear(torch.nn.Module):
     `.half()` of a model; bias: (N,) or None. All are buffers: the layer is frozen, and raises where
     a gradient would have to go through it. As made it is empty, for `load_state_dict`.
 
-    Up to 4 tokens go to the GEMV, more to the GEMM on tensor cores (`ternary_ops.choose`); on the
+    Up to 8 tokens go to the GEMV, more to the GEMM on tensor cores (`ternary_ops.choose`); on the
     CPU both run in the simulator.
     Source: Ma et al. 2024 (BitNet b1.58), arXiv 2402.17764, without the norm before the product.
 
@@ -86,9 +86,7 @@ class BitLinear(torch.nn.Module):
         layer.W_packed = W_packed.detach().clone()
         layer.scales = scales.to(W_packed.device).reshape(-1, 1).expand(out_features, 1).clone()
         if bias is not None:
-            if not isinstance(bias, torch.Tensor) or tuple(bias.shape) != (out_features,):
-                came = tuple(bias.shape) if isinstance(bias, torch.Tensor) else type(bias).__name__
-                raise ValueError(f"bias must be a tensor ({out_features},), got {came}")
+            _check_bias(bias, out_features)
             layer.bias = bias.detach().to(W_packed.device, copy=True)
         return layer
 
@@ -105,6 +103,8 @@ class BitLinear(torch.nn.Module):
         if not isinstance(x, torch.Tensor) or x.dtype not in _X_DTYPES:
             came = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
             raise TypeError(f"x must be a tensor, fp16, bf16 or fp32, got {came}")
+        if x.layout != torch.strided:
+            raise TypeError(f"x must be a dense tensor, got {x.layout}")
         if x.dim() == 0 or x.shape[-1] != self.in_features:
             raise ValueError(f"x must be (..., {self.in_features}), got {tuple(x.shape)}")
         if x.device != self.W_packed.device:
@@ -127,3 +127,11 @@ class BitLinear(torch.nn.Module):
         """Sizes, and whether there is a bias."""
         bias = self.bias is not None
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={bias}"
+
+
+def _check_bias(bias, out_features):
+    is_real = isinstance(bias, torch.Tensor) and bias.is_floating_point()
+    if not is_real or tuple(bias.shape) != (out_features,):
+        is_tensor = isinstance(bias, torch.Tensor)
+        came = f"{bias.dtype} {tuple(bias.shape)}" if is_tensor else type(bias).__name__
+        raise ValueError(f"bias must be a floating-point tensor ({out_features},), got {came}")

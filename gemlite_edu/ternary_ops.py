@@ -9,8 +9,9 @@ from functools import cache
 import torch
 
 from gemlite_edu.kernels import load
+from gemlite_edu.ternary_kernel import factors
 
-_LARGEST_GEMV_M = 4  # 8 rows are as fast on tensor cores: 4096 x 4096 on an H200
+_LARGEST_GEMV_M = 8  # that many rows share one pass over W
 
 
 @torch.library.custom_op("gemlite_edu::a8w2", mutates_args=())
@@ -27,8 +28,10 @@ def a8w2(
     name, fragment = choose(M)
     if y_dtype == torch.float32:
         sums = _loaded(name, fragment, torch.int32)(x_q, W_packed, N=N)
-        return sums * (token_scales.reshape(M, 1) * scales.reshape(1, N))
-    return _loaded(name, fragment, y_dtype)(x_q, W_packed, scales, token_scales, N=N)
+        of_tokens = factors("token_scales", token_scales, M, x_q.device)
+        return sums * (of_tokens * factors("scales", scales, N, x_q.device).T)
+    kernel = _loaded(name, fragment, y_dtype)
+    return kernel(x_q, W_packed, scales, token_scales=token_scales, N=N)
 
 
 @a8w2.register_fake
@@ -39,8 +42,8 @@ def _(x_q, W_packed, scales, token_scales, N, y_dtype):
 def choose(M):
     """(kernel, fragment) for M tokens.
 
-    >>> choose(1), choose(5), choose(1000)
-    (('gemv_a8w2_dp4a', None), ('gemm_a8w2_wmma', '8x32x16'), ('gemm_a8w2_wmma', '16x16x16'))
+    >>> choose(8), choose(9)
+    (('gemv_a8w2_dp4a', None), ('gemm_a8w2_wmma', '16x16x16'))
     """
     if M <= _LARGEST_GEMV_M:
         return "gemv_a8w2_dp4a", None

@@ -4,7 +4,7 @@
     BitNet      y = sum / s * ws                     s = 127 / max |x|, ws = mean |W|
     BitMedViT   y = sum / (s * ws)                   s = 127 / max |x|, ws = 1 / mean |W|
 
-Sources: microsoft/BitNet, gpu/model.py and bitnet_kernels.h; M-iki/BitMedViT (seed 003), kernels/.
+Sources: microsoft/BitNet, gpu/model.py and bitnet_kernels.h; M-iki/BitMedViT, kernels/.
 """
 
 from enum import Enum

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from gemlite_edu.draw.fragments import SHAPES, fragments, owners
+from gemlite_edu.draw.fragments import fragments, owners
+from gemlite_edu.packing import FRAGMENTS
 
 pytestmark = pytest.mark.usefixtures("shown")
 
@@ -30,7 +31,7 @@ def of_operand(rows):
 
 
 def of_sums(shape):
-    M, N = SHAPES[shape]
+    M, N = FRAGMENTS[shape]
     found = {}
     for lane in range(32):
         for i in range(M * N // 32):
@@ -43,13 +44,13 @@ def of_sums(shape):
     return found
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", FRAGMENTS)
 def test_the_owners_are_those_of_an_h200(shape):
-    M, N = SHAPES[shape]
+    M, N = FRAGMENTS[shape]
     assert owners(shape) == {"x": of_operand(M), "W": of_operand(N), "y": of_sums(shape)}
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", FRAGMENTS)
 def test_each_element_is_drawn_once_with_its_lane(shape, figures):
     fragments(shape)
     for axes, (name, cells) in zip(figures[0].axes, owners(shape).items(), strict=True):
@@ -72,11 +73,11 @@ def test_each_element_is_drawn_once_with_its_lane(shape, figures):
             assert len(set.union(*parts)) == len(parts), "neighbours in turn have other colours"
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", FRAGMENTS)
 def test_the_text_says_the_same(shape, capsys):
     fragments(shape)
     lines = capsys.readouterr().out.splitlines()
-    M, N = SHAPES[shape]
+    M, N = FRAGMENTS[shape]
     assert lines[0] == f"{shape}: a lane holds {M // 2} of x, {N // 2} of W, {M * N // 32} of y"
     repeats = {
         line[0]: [int(word) for word in line.split() if word.isdigit()] for line in lines[1:4]

@@ -11,7 +11,7 @@
 // warps share out the outputs of the block, WARPS_K of them each part its k.
 // In shared memory x and W lie slab by slab of 16 k, in which row follows row: a fragment is one
 // piece of memory. Rows beyond M and N hold anything; what comes of them is not written.
-// Source: seed 003 (BitMedViT), whose fragments and packing these are.
+// Source: M-iki/BitMedViT, whose fragments and packing these are.
 // claim: x 16 sectors/request, W 16 sectors/request
 #include <mma.h>
 

@@ -17,7 +17,7 @@
 constexpr int OUTPUTS_OF_A_LANE = 4;
 constexpr int TILES_OF_A_STEP = WARP_SIZE / PIECES_OF_A_TILE;
 constexpr int ONES = 0x01010101;
-constexpr int UNROLL = 2;  // loads in flight: 4 were no faster
+constexpr int UNROLL = 2;  // loads in flight
 
 // The four dot products of a lane's words with 16 bytes of x, added to sums.
 __device__ void add_products(uint4 words, uint4 x, int* sums) {

@@ -1,9 +1,8 @@
 """A picture of BitNet's tile of 2-bit codes: its words, who loads them, and the bits of one."""
 
-from gemlite_edu.draw.canvas import PALE, box, display_png, rectangle, stacked
+from gemlite_edu.draw.canvas import FOUR_COLORS, box, display_png, rectangle, stacked
 from gemlite_edu.packing.bitnet_2bit import CODES_OF_A_WORD, TILE_K, TILE_N, Bitnet2Bit
 
-_COLORS = (*PALE, "#B5E3D1", "#EBCBDD")
 _WORDS_OF_A_LANE = 4
 _WORD_BITS = 32
 
@@ -60,7 +59,7 @@ def _draw(words, opened, fields):
         n, k = min(word)
         lane = number // _WORDS_OF_A_LANE
         label = f"word {number}, lane {lane}"
-        box(tile, k, n, CODES_OF_A_WORD, _COLORS[lane % len(_COLORS)], label)
+        box(tile, k, n, CODES_OF_A_WORD, FOUR_COLORS[lane % len(FOUR_COLORS)], label)
         if number == opened:
             frame = rectangle(k, n, CODES_OF_A_WORD, 1, "none", "black")
             frame.set(linewidth=2, zorder=3)
@@ -71,7 +70,7 @@ def _draw(words, opened, fields):
     tile.set_title("a tile: 32 words as they lie in memory, and the lane that loads them")
     for shift, k in fields:
         left = _WORD_BITS - shift - Bitnet2Bit.nbits
-        box(bits, left, 0, Bitnet2Bit.nbits, _COLORS[shift % 8 // 2], f"k={k}")
+        box(bits, left, 0, Bitnet2Bit.nbits, FOUR_COLORS[shift % 8 // 2], f"k={k}")
     for left in range(0, _WORD_BITS, 8):
         frame = rectangle(left, 0, 8, 1, "none", "black")
         frame.set_linewidth(1.5)

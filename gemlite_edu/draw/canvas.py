@@ -4,6 +4,7 @@ import io
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 PALE = ("#A6D4F2", "#F7D58B")
+FOUR_COLORS = (*PALE, "#B5E3D1", "#EBCBDD")
 _PNG_COLORS = 64
 
 

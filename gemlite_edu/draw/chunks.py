@@ -2,9 +2,8 @@
 
 from math import ceil
 
-from gemlite_edu.draw.canvas import COLORS, PALE, canvas, counted, display_png, rectangle
+from gemlite_edu.draw.canvas import COLORS, FOUR_COLORS, canvas, counted, display_png, rectangle
 
-_COLORS = (*PALE, "#B5E3D1", "#EBCBDD")
 _FEWEST_CHARACTERS = 0.0095  # of the picture's width, that one character needs
 
 
@@ -42,7 +41,7 @@ def _draw(K, tile, group_size, spans):
     figure, axes = canvas(10, 1.9)
     color_at = {}
     for number, (start, stop) in enumerate(spans):
-        color = _COLORS[number % len(_COLORS)]
+        color = FOUR_COLORS[number % len(FOUR_COLORS)]
         color_at |= dict.fromkeys(range(start, stop, tile), color)
         if start < stop:
             _box(axes, K, start, stop, 0, color, f"chunk {number}", str(number))

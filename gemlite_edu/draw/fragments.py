@@ -1,12 +1,13 @@
 """A picture of a warp's three fragments: which lane holds which element."""
 
+from functools import partial
+
 import torch
 
 from gemlite_edu import simulator
-from gemlite_edu.draw.canvas import PALE, display_png, rectangle
+from gemlite_edu.draw.canvas import FOUR_COLORS, display_png, rectangle
+from gemlite_edu.packing import FRAGMENTS
 
-SHAPES = {"8x32x16": (8, 32), "16x16x16": (16, 16), "32x8x16": (32, 8)}
-_COLORS = (*PALE, "#B5E3D1", "#EBCBDD")
 _K = 16
 _WARP_SIZE = 32
 _TIME_LIMIT = 60.0
@@ -47,8 +48,8 @@ def fragments(shape="16x16x16"):
     CUDA leaves it open: it is what the simulator does, and what an H200 did. ValueError for another
     shape.
     """
-    if shape not in SHAPES:
-        raise ValueError(f"shape must be {', '.join(SHAPES)}, got {shape!r}")
+    if shape not in FRAGMENTS:
+        raise ValueError(f"shape must be {', '.join(FRAGMENTS)}, got {shape!r}")
     pictures = {name: _boxes(cells) for name, cells in owners(shape).items()}
     counts = ", ".join(
         f"{sum(len(b.cells) for b in boxes if b.lane == 0)} of {n}" for n, boxes in pictures.items()
@@ -63,12 +64,13 @@ def owners(shape):
 
     x and W have k in columns, y has outputs. The simulator loads them and every lane tells.
     """
-    M, N = SHAPES[shape]
-    rows = {n: torch.arange(n, dtype=torch.int8)[:, None].expand(n, _K) for n in (M, N)}
-    ks = {n: torch.arange(_K, dtype=torch.int8).expand(n, _K) for n in (M, N)}
+    M, N = FRAGMENTS[shape]
+    numbers = partial(torch.arange, dtype=torch.int8, device="cpu")
+    rows = {n: numbers(n)[:, None].expand(n, _K) for n in (M, N)}
+    ks = {n: numbers(_K).expand(n, _K) for n in (M, N)}
     x, W = (torch.stack([rows[n], ks[n]]).contiguous() for n in (M, N))
-    y = torch.arange(M * N, dtype=torch.int32)
-    owned = torch.zeros(2 * (M * _K + N * _K) + M * N, dtype=torch.int32)
+    y = torch.arange(M * N, dtype=torch.int32, device="cpu")
+    owned = torch.zeros(2 * (M * _K + N * _K) + M * N, dtype=torch.int32, device="cpu")
     arguments = [simulator.Tensor(name, tensor) for name, tensor in (("x", x), ("W", W), ("y", y))]
     arguments.append(simulator.Tensor("owned", owned, is_output=True))
     library = simulator.build_kernel(_TEXT, "kernel", {"SIZE_M": M, "SIZE_N": N})
@@ -157,7 +159,7 @@ def _draw(pictures, shape, counts):
     panels = figure.subplots(1, len(sizes), width_ratios=widths)
     for axes, (rows, columns), (name, boxes) in zip(panels, sizes, pictures.items(), strict=True):
         for box in boxes:
-            color = _COLORS[box.number % len(_COLORS)]
+            color = FOUR_COLORS[box.number % len(FOUR_COLORS)]
             axes.add_patch(rectangle(box.column, box.row, box.width, box.height, color))
             middle = box.column + box.width / 2, box.row + box.height / 2
             size = _FONT_SIZE if box.width > 1 else _SMALL_FONT_SIZE

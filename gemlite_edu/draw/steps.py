@@ -1,8 +1,7 @@
 """A picture of what block 0 of a GEMM copies, decodes and multiplies between barriers."""
 
-from gemlite_edu.draw.canvas import PALE, box, canvas, display_png
+from gemlite_edu.draw.canvas import FOUR_COLORS, box, canvas, display_png
 
-_COLORS = (*PALE, "#B5E3D1", "#EBCBDD")
 _GREY = "#E6E6E6"
 _STORES_OF_A_LOAD = 4  # 16 bytes of codes are decoded to 64
 _ROWS = ("copy begins", "decoded", "multiplied", "written")
@@ -91,7 +90,7 @@ def _draw(named, report, count):
         for phase, listed in enumerate(named[kind]):
             for place, what in enumerate(listed):
                 is_step = isinstance(what, int)
-                color = _COLORS[what % len(_COLORS)] if is_step else _GREY
+                color = FOUR_COLORS[what % len(FOUR_COLORS)] if is_step else _GREY
                 width = 1 / len(listed)
                 label = _label(what) if phases * len(listed) <= 20 or not is_step else f"{what}"
                 box(axes, phase + place * width, row, width, color, label)

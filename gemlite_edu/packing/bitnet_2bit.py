@@ -8,7 +8,7 @@ code e stands in byte e % 4, at bit 2 (e // 4) of it:
     k = 15 11 7 3   14 10 6 2   13 9 5 1   12 8 4 0        most significant bits on the left
 
 so that `word >> 2 * i & 0x03030303` is the codes 4 i to 4 i + 3, a byte each.
-Source: seed 003, and the kernel it inherits from (microsoft/BitNet, gpu/pack_weight.py).
+Source: microsoft/BitNet, gpu/pack_weight.py, which M-iki/BitMedViT has too.
 """
 
 from dataclasses import dataclass

@@ -3,7 +3,7 @@
 A fragment takes 16 k of 8, 16 or 32 outputs: as many words, each 16 codes of one row. Here they
 lie together, fragment after fragment along k. Of 32 outputs rows 16 to 23 come before 8 to 15.
 For 16 outputs BitNet's own order stayed: two fragments, 16 x 32 codes, are one of its tiles.
-Source: M-iki/BitMedViT (seed 003), the reshuffles of its test scripts.
+Source: M-iki/BitMedViT, the reshuffles of its test scripts.
 """
 
 from dataclasses import dataclass
@@ -31,6 +31,9 @@ class BitnetFragments:
     K: int
 
     nbits = 2
+
+    def __post_init__(self):
+        _check_fragment(self.fragment)
 
     def packed_shape(self, N, K):
         """Shape of the words: N rounded up to 16, or to 32 if a fragment has as many outputs."""
@@ -72,17 +75,21 @@ def to_fragments(W_packed, fragment, K):
     return runs[:, list(_RUNS[outputs])].permute(0, 3, 1, 2).reshape(padded.shape)
 
 
-def from_fragments(W_packed, fragment, K):
-    """The inverse of `to_fragments`: words in BitNet's order; rows that were added stay."""
+def from_fragments(W_packed, fragment, N, K):
+    """The inverse of `to_fragments` for codes (N, K): words in BitNet's order, N rounded up to 16.
+
+    Raises TypeError or ValueError for words that are not of `BitnetFragments(fragment, K)`.
+    """
     _check_fragment(fragment)
-    check_words(W_packed, BitnetFragments(fragment, K), K)
+    check_words(W_packed, BitnetFragments(fragment, K), K, N)
     outputs = FRAGMENTS[fragment][1]
     if outputs == TILE_N:
         return W_packed.clone()
     # The order of the runs is its own inverse.
     order, columns = list(_RUNS[outputs]), W_packed.shape[1]
     runs = W_packed.reshape(-1, columns, len(order), _ROWS_OF_A_RUN)[:, :, order]
-    return _tiles_of_rows(runs.permute(0, 2, 3, 1).reshape(W_packed.shape))
+    words = _tiles_of_rows(runs.permute(0, 2, 3, 1).reshape(W_packed.shape))
+    return words[: -(-N // TILE_N) * TILE_N].contiguous()
 
 
 def _check_fragment(fragment):

@@ -110,6 +110,14 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   return result;
 }
 
+// 32 bits of high:low from bit `shift` on, and those that come out above it, shifted left.
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) >> (shift & 31));
+}
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) << (shift & 31) >> 32);
+}
+
 // A vector is read and written whole, by one access, as a GPU does: its copies go through a type
 // of its width.
 template <size_t bytes>
