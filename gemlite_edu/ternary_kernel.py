@@ -52,13 +52,14 @@ class TernaryKernel:
         x of a K that is no multiple of 32 is copied, with zeros behind it.
         Raises TypeError or ValueError for operands that do not fit.
         """
-        tensors, (M, N, K) = self._operands(x, W_packed, scales, token_scales, N)
+        tensors, plan = self._operands(x, W_packed, scales, token_scales, N)
+        M, N = x.shape[0], plan.integers[1]
         if out is None:
             out = torch.empty(M, N, dtype=self.y_dtype, device=x.device)
         else:
             check_out(out, (M, N), self.y_dtype, x.device, tensors)
         if M:
-            self._text.run(self._plan(M, N, K, capability_of(x.device)), tensors, out)
+            self._text.run(plan, tensors, out)
         return out
 
     def inspect(self, x, W_packed, scales=None, *, token_scales=None, N=None):
@@ -67,11 +68,12 @@ class TernaryKernel:
         Operands as for a call, on the CPU; M at least 1. `report.y` is the output. What the kernel
         does wrong is in `report.findings`.
         """
-        tensors, (M, N, K) = self._operands(x, W_packed, scales, token_scales, N)
+        tensors, plan = self._operands(x, W_packed, scales, token_scales, N)
         check_inspectable(x)
+        M, N, K = plan.integers
         title = f"{self._title()}, M = {M}, N = {N}, K = {K}"
         y = torch.empty(M, N, dtype=self.y_dtype, device="cpu")
-        return self._text.inspect(self._plan(M, N, K), tensors, y, title, recorded="")
+        return self._text.inspect(plan, tensors, y, title, recorded="")
 
     def compile_for_simulator(self, M=1, N=TILE_N, K=TILE_K):
         """Path of the simulator's library for such shapes, compiled if it is not in the cache."""
@@ -85,7 +87,7 @@ class TernaryKernel:
         return self._kind.plan(M, N, K, self.y_dtype, capability, self.fragment)
 
     def _operands(self, x, W_packed, scales, token_scales, N):
-        """({name: tensor} for the kernel, (M, N, K), K whole tiles) once all fit each other."""
+        """({name: tensor}, the `Launch` for them, of one row where x has none), once all fit."""
         check_matrix("x", x, torch.int8)
         check_matrix("W", W_packed, torch.int32)
         check_devices(x, W_packed, self.device)
@@ -96,9 +98,9 @@ class TernaryKernel:
                 "y is int32, the sum alone: load with y_dtype=torch.float16 or torch.bfloat16 for "
                 "scales, or leave them out"
             )
-        passes = self._plan(max(M, 1), N, K, capability_of(x.device)).grid[1]
-        if passes > MAX_GRID_Y:
-            most = MAX_GRID_Y * -(-M // passes)
+        plan = self._plan(max(M, 1), N, K + -K % TILE_K, capability_of(x.device))
+        if plan.grid[1] > MAX_GRID_Y:
+            most = MAX_GRID_Y * -(-M // plan.grid[1])
             raise ValueError(f"x has M = {M} rows, a launch takes {most}: split x by rows")
         tensors = {
             "x": _aligned(_whole_tiles(x).contiguous()),
@@ -106,7 +108,7 @@ class TernaryKernel:
             "scales": factors("scales", scales, N, x.device),
             "token_scales": factors("token_scales", token_scales, M, x.device),
         }
-        return tensors, (M, N, K + -K % TILE_K)
+        return tensors, plan
 
 
 def _checked_y_dtype(name, y_dtype):

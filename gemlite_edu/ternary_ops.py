@@ -47,12 +47,7 @@ def choose(M):
     """
     if M <= _LARGEST_GEMV_M:
         return "gemv_a8w2_dp4a", None
-    return "gemm_a8w2_wmma", fragment_for(M)
-
-
-def fragment_for(M):
-    """The fragment with the fewest tokens of padding: "8x32x16" up to 8 tokens."""
-    return "8x32x16" if M <= 8 else "16x16x16"
+    return "gemm_a8w2_wmma", "16x16x16"
 
 
 @cache

@@ -9,11 +9,11 @@ import random
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from unittest.mock import patch
 
 import torch
 import triton_cases
+from pairwise import covering, unlike
 
 from gemlite_edu.int4_weight import Int4Weight
 from gemlite_edu.mixed_mm import choose, triton_mixed_mm
@@ -172,11 +172,6 @@ class Case:
         )
 
 
-def pairs(case):
-    """Every two factors of a case with their values."""
-    return combinations(case.values, 2)
-
-
 def random_case(choose_from):
     """A case within the contract."""
     while True:
@@ -198,18 +193,7 @@ def _settled(case):
 def all_cases(seed=7):
     """A list in which all pairs meet that meet in thousands of random cases."""
     choose_from = random.Random(seed)
-    pool = [random_case(choose_from) for _ in range(_POOL)]
-    bit_of = {}
-    masks = [
-        sum({1 << bit_of.setdefault(pair, len(bit_of)) for pair in pairs(case)}) for case in pool
-    ]
-    missing, chosen = (1 << len(bit_of)) - 1, []
-    for worth in (120, 90, 70, 55, 42, 32, 24, 18, 13, 9, 6, 4, 3, 2, 1):
-        for case, mask in zip(pool, masks, strict=True):
-            if (mask & missing).bit_count() >= worth:
-                chosen.append(case)
-                missing &= ~mask
-    return chosen
+    return covering([random_case(choose_from) for _ in range(_POOL)])
 
 
 CASES = all_cases()
@@ -218,19 +202,7 @@ CASES = all_cases()
 def small_cases(count=60, most_turns=80, most_products=2**21):
     """Cases that the interpreter is done with soon, in which as many different pairs meet."""
     small = [case for case in CASES if case.turns <= most_turns and case.products <= most_products]
-    chosen, met = [], set()
-    for _ in range(count):
-        best = max(small, key=lambda case: _worth(case, met))
-        chosen.append(best)
-        met |= {*pairs(best), *best.values}
-        small.remove(best)
-    return chosen
-
-
-def _worth(case, met):
-    """Pairs of a case that were not met yet; a value not met yet counts for many."""
-    new_values = len(set(case.values) - met)
-    return 1000 * new_values + sum(pair not in met for pair in pairs(case))
+    return unlike(small, count)
 
 
 def example(direction=FORWARD, **changes):

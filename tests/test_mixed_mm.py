@@ -30,12 +30,12 @@ from int4_cases import (
     is_right,
     laid_out,
     make_case,
-    pairs,
     poisoned,
     random_case,
     run,
     small_cases,
 )
+from pairwise import pairs
 
 from gemlite_edu import mixed_mm, triton_kernels, triton_mixed_mm
 from gemlite_edu.errors import KernelFault

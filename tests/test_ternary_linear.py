@@ -18,7 +18,7 @@ from gemlite_edu import (
     unpack_bitnet_2bit,
 )
 from gemlite_edu.packing import FRAGMENTS, to_fragments
-from gemlite_edu.ternary_ops import a8w2, choose, fragment_for
+from gemlite_edu.ternary_ops import a8w2, choose
 
 N, K = 21, 100
 FP16, BF16, FP32 = torch.float16, torch.bfloat16, torch.float32
@@ -91,7 +91,6 @@ def test_powers_of_two_are_exact(M):
 
 def test_the_kernel_is_chosen_by_the_number_of_tokens():
     assert {choose(M) for M in (0, 1, 8)} == {("gemv_a8w2_dp4a", None)}
-    assert {fragment_for(M) for M in (1, 8)} == {"8x32x16"}
     assert choose(9) == choose(10_000) == ("gemm_a8w2_wmma", "16x16x16")
 
 

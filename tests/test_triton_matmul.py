@@ -11,6 +11,7 @@ import torch
 import triton
 import triton.language as tl
 from ahead_of_time import build
+from pairwise import pairs
 from triton_cases import (
     BF16,
     CASES,
@@ -26,7 +27,6 @@ from triton_cases import (
     fp8_products,
     is_right,
     make_case,
-    pairs,
     plain_example,
     poisoned,
     random_case,

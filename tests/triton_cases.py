@@ -8,9 +8,9 @@ import random
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property
-from itertools import combinations
 
 import torch
+from pairwise import covering, unlike
 
 from gemlite_edu.packing.plane_tiles import (
     PlainTiles,
@@ -194,11 +194,6 @@ def _short(value):
     return str(value).removeprefix("torch.").replace("float", "f")
 
 
-def pairs(case):
-    """Every two factors of a case with their values."""
-    return combinations(case.values, 2)
-
-
 def random_case(choose):
     """A case within the contract."""
     while True:
@@ -267,18 +262,7 @@ def _settled_output(case, x):
 def all_cases(seed=6):
     """A list in which all pairs meet that meet in thousands of random cases."""
     choose = random.Random(seed)
-    pool = [random_case(choose) for _ in range(_POOL)]
-    bit_of = {}
-    masks = [
-        sum({1 << bit_of.setdefault(pair, len(bit_of)) for pair in pairs(case)}) for case in pool
-    ]
-    missing, chosen = (1 << len(bit_of)) - 1, []
-    for worth in (120, 90, 70, 55, 42, 32, 24, 18, 13, 9, 6, 4, 3, 2, 1):
-        for case, mask in zip(pool, masks, strict=True):
-            if (mask & missing).bit_count() >= worth:
-                chosen.append(case)
-                missing &= ~mask
-    return chosen
+    return covering([random_case(choose) for _ in range(_POOL)])
 
 
 CASES = all_cases()
@@ -287,19 +271,7 @@ CASES = all_cases()
 def small_cases(count=40, most_turns=300, most_products=2**20):
     """Cases that the interpreter is done with soon, in which as many different pairs meet."""
     small = [case for case in CASES if case.turns <= most_turns and case.products <= most_products]
-    chosen, met = [], set()
-    for _ in range(count):
-        best = max(small, key=lambda case: _worth(case, met))
-        chosen.append(best)
-        met |= {*pairs(best), *best.values}
-        small.remove(best)
-    return chosen
-
-
-def _worth(case, met):
-    """Pairs of a case that were not met yet; a value not met yet counts for many."""
-    new_values = len(set(case.values) - met)
-    return 1000 * new_values + sum(pair not in met for pair in pairs(case))
+    return unlike(small, count)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@
 // decoded, once for all BLOCK_M tokens, and the step before that is multiplied. WARPS_M x WARPS_N
 // warps share out the outputs of the block, WARPS_K of them each part its k.
 // In shared memory x and W lie slab by slab of 16 k, in which row follows row: a fragment is one
-// piece of memory. Rows beyond M and N hold anything; what comes of them is not written.
+// piece of memory. What is beyond M, N and K is copied as 0; what comes of it is not written.
 // Source: M-iki/BitMedViT, whose fragments and packing these are.
 // claim: x 16 sectors/request, W 16 sectors/request
 #include <mma.h>

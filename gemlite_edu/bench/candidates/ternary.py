@@ -12,7 +12,6 @@ from gemlite_edu import sources
 from gemlite_edu.bench.candidate import Candidate, Prepared
 from gemlite_edu.kernels import load
 from gemlite_edu.packing import pack_bitnet_2bit
-from gemlite_edu.ternary_ops import fragment_for
 
 _GEMV, _GEMM = "gemv_a8w2_dp4a", "gemm_a8w2_wmma"
 _MOST_ROWS_OF_GEMV = 8
@@ -36,13 +35,17 @@ def _is_plain(problem, nbits):
 
 
 def _prepare(name, weights, problem):
-    fragment = None if name == _GEMV else fragment_for(problem.M)
+    fragment = None if name == _GEMV else _fragment_for(problem.M)
     kernel = _load(name, fragment=fragment, y_dtype=torch.bfloat16)
     W_packed = pack_bitnet_2bit(weights.W_q)
     token_scales = torch.ones(problem.M, device=W_packed.device)
     scales = weights.scales.flatten().contiguous()
     call = partial(kernel, W_packed=W_packed, scales=scales, token_scales=token_scales, N=problem.N)
     return Prepared(call, (W_packed, scales))
+
+
+def _fragment_for(M):
+    return "8x32x16" if M <= 8 else "16x16x16"
 
 
 def _why_not_int_mm(problem):
