@@ -3,11 +3,12 @@
 from gemlite_edu.simulator.build import build_instrumented_kernel, build_kernel
 from gemlite_edu.simulator.inspection import inspect_kernel, inspect_text
 from gemlite_edu.simulator.report import Report
-from gemlite_edu.simulator.run import Integer, Launch, Tensor, run_kernel
+from gemlite_edu.simulator.run import Integer, Launch, NullPointer, Tensor, run_kernel
 
 __all__ = [
     "Integer",
     "Launch",
+    "NullPointer",
     "Report",
     "Tensor",
     "build_instrumented_kernel",

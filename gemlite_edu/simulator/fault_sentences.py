@@ -96,6 +96,10 @@ def _copy(what, size, zfill, *position):
     return f"{where(*position)} " + _COPY_MISTAKES[what].format(size=size, zfill=zfill)
 
 
+def _barrier(what, number, size, *position):
+    return f"{where(*position)} " + _BARRIER_MISTAKES[what].format(number=number, bytes=size)
+
+
 _COPY_MISTAKES = {
     "size": "copies {size} bytes with __pipeline_memcpy_async, which copies 4, 8 or 16",
     "zfill": "fills {zfill} bytes of an asynchronous copy of {size} with zeros: "
@@ -106,6 +110,20 @@ _COPY_MISTAKES = {
     "__pipeline_memcpy_async copies from global to shared memory",
     "to": "copies {size} bytes asynchronously to an address that is no multiple of {size}",
     "from": "copies {size} bytes asynchronously from an address that is no multiple of {size}",
+    "bulksize": "makes a bulk copy of {size} bytes: its size is a multiple of 16",
+    "bulkto": "makes a bulk copy to an address that is no multiple of 16",
+    "bulkfrom": "makes a bulk copy from an address that is no multiple of 16",
+    "bulknotshared": "makes a bulk copy to {size} bytes that are not all in shared memory",
+    "bulknotglobal": "makes a bulk copy from an address that is not in global memory",
+    "bulkoutside": "makes a bulk copy of {size} bytes that are not all in the tensor",
+}
+_BARRIER_MISTAKES = {
+    "notshared": "uses a barrier at an address that is not in shared memory",
+    "notmade": "uses a barrier that nothing has made: init it, and let the block meet before use",
+    "arrivals": "makes a barrier of {number} arrivals: from 1 to 254 are modelled",
+    "toomany": "comes to a barrier where all {number} that it takes have come in this phase",
+    "stuck": "waits for ever for a phase of a barrier in shared memory, for whose end arrivals "
+    "({number}) and bytes of bulk copies ({bytes}) are missing",
 }
 _OF_WHOLE_WARP = ("load_matrix_sync", "store_matrix_sync", "mma_sync")
 _MATRIX_MISTAKES = {
@@ -127,6 +145,7 @@ _SENTENCES = {
     "stuck": _stuck,
     "matrix": _matrix,
     "copy": _copy,
+    "barrier": _barrier,
     "notinmask": _not_in_mask,
 }
 

@@ -50,6 +50,10 @@ class Integer:
             raise ValueError(f"an int parameter holds 32 bits, got {self.value}")
 
 
+class NullPointer:
+    """The pointer to a tensor that is not there."""
+
+
 @dataclass(frozen=True)
 class Launch:
     """grid: (x, y) blocks; threads: per block; shared_bytes: dynamic shared memory per block."""
@@ -148,7 +152,8 @@ def _bytes_in(room, tensor, offset):
 
 
 def _flat_bytes(value):
-    return value.reshape(-1).view(torch.uint8)
+    # Contiguous as it is, one element may still say that the next would be further away.
+    return value.as_strided((value.numel(),), (1,)).view(torch.uint8)
 
 
 def _write(room, tensors, offsets):
@@ -167,6 +172,8 @@ def _argument_words(arguments, offsets):
     for argument in arguments:
         if isinstance(argument, Integer):
             yield f"i:{argument.value}"
+        elif isinstance(argument, NullPointer):
+            yield "n"
         else:
             access = "w" if argument.is_output else "r"
             size = argument.value.nbytes

@@ -159,3 +159,17 @@ def test_a_kernel_without_arguments_can_be_inspected():
     text = "__global__ void kernel() { __shared__ int a[32]; a[threadIdx.x] = 1; }"
     report = simulator.inspect_text(text, [], simulator.Launch((1, 1), 32))
     assert report.total("shared", "store") == (1, 1) and report.findings == ()
+
+
+def test_a_tensor_may_be_absent_and_one_element_have_any_stride():
+    text = """__global__ void kernel(const float* x, const float* missing, float* y) {
+      y[0] = missing ? missing[0] : x[0];
+    }"""
+    x, y = torch.full((1, 1), 3.0).as_strided((1, 1), (1, 5)), torch.zeros(1)
+    arguments = [
+        simulator.Tensor("x", x),
+        simulator.NullPointer(),
+        simulator.Tensor("y", y, is_output=True),
+    ]
+    report = simulator.inspect_text(text, arguments, simulator.Launch((1, 1), 1))
+    assert report.findings == () and y.item() == 3

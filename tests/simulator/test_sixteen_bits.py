@@ -66,3 +66,19 @@ def test_arithmetic_rounds_once_to_nearest_even(launch, name, operator):
     inputs = {"a": a.clone(), "b": b.clone()}
     out = run(launch, name, f"a[i] {operator} b[i]", inputs, torch.zeros(2**16, dtype=dtype))
     assert same_bits(out, expected)
+
+
+def test_bits_become_a_half_and_come_back(launch):
+    halves = every_value(torch.float16)
+    expression = "__ushort_as_half(__half_as_ushort(x[i]) ^ 0x8000)"
+    out = run(launch, "half", expression, {"x": halves}, torch.zeros_like(halves))
+    assert torch.equal(out.view(torch.int16), halves.view(torch.int16) ^ -(2**15))
+
+
+@pytest.mark.parametrize(
+    "expression, first", [("__int2half_rn(3 * i - 98304)", -98304), ("__uint2half_rn(3u * i)", 0)]
+)
+def test_integers_round_to_halves(launch, expression, first):
+    expected = (3 * torch.arange(2**16) + first).double().half()
+    out = run(launch, "half", expression, {"x": expected}, torch.zeros_like(expected))
+    assert same_bits(out, expected)

@@ -22,7 +22,7 @@ inline const char* name_of(WarpOperation operation) {
                                    "load_matrix_sync", "store_matrix_sync", "mma_sync"};
   return NAMES[static_cast<int>(operation)];
 }
-enum class State { READY, AT_BARRIER, AT_WARP_OPERATION, DONE };
+enum class State { READY, AT_BARRIER, AT_WARP_OPERATION, AT_PHASE, DONE };
 
 struct Lane {
   unsigned char* stack_guard = nullptr;
@@ -36,6 +36,8 @@ struct Lane {
   unsigned ballot = 0;
   const void* matrices = nullptr;  // what a matrix operation has from it
   int line = 0;  // of the text where that operation stands, if the instruments know it
+  const uint64_t* barrier = nullptr;  // in shared memory, for the end of whose phase it waits
+  int phase = 0;
 };
 
 struct Launch {

@@ -5,6 +5,7 @@
 //   SITES    = the file that instrument.py wrote for an instrumented kernel, or - for a plain one
 //   ARGUMENT = p:NAME:OFFSET:BYTES:ELEMENT_BYTES:ACCESS   tensor in the memfd, ACCESS r or w
 //            | i:VALUE                                    32-bit integer
+//            | n                                          null pointer
 //
 // A block is one OS thread, its lanes are fibers on it. In a plain run each lane runs, in order of
 // their index, until it waits or ends; instruments/lockstep.h says how an instrumented kernel runs.
@@ -26,6 +27,7 @@
 #include "faults.h"
 #include "instruments/instruments.h"
 #include "lanes.h"
+#include "phases.h"
 #include "shared_memory.h"
 #include "tensors.h"
 #include "warp_operations.h"
@@ -117,6 +119,9 @@ void read_arguments(int memfd, char** begin, char** end, std::vector<int32_t>& i
     if (fields[0] == "i") {
       integers[i] = std::stoi(fields[1]);
       launch.arguments.push_back(&integers[i]);
+    } else if (fields[0] == "n") {
+      static void* null_pointer = nullptr;
+      launch.arguments.push_back(&null_pointer);
     } else {
       tensors.push_back(map_tensor(memfd, fields[1], std::stoull(fields[2]), std::stoull(fields[3]),
                                    fields[5] == "w", std::stoll(fields[4])));
@@ -174,6 +179,24 @@ void sim_wait_for_copies(size_t batches_left) {
   deliver_copies(batches_left, [](const Copy& copy) {
     if (watch) watch->end_copy(copy);
   });
+}
+
+void sim_make_barrier(uint64_t* barrier, int arrivals) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  make_barrier(barrier, arrivals);
+}
+void sim_arrive(uint64_t* barrier, int bytes) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  arrive(barrier, bytes);
+}
+void sim_wait_for_phase(uint64_t* barrier, int phase) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  wait_for_phase(barrier, phase);
+}
+void sim_bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  bulk_copy(to, from, bytes, barrier);
+  if (watch) watch->bulk_copied(to, static_cast<size_t>(bytes));
 }
 
 int main(int, char** argv) {

@@ -5,6 +5,7 @@
 
 #include "lanes.h"
 #include "matrix_operations.h"
+#include "phases.h"
 
 // Called when all lanes in the mask have come to a __syncwarp; the instruments' interest.
 inline void (*when_in_step)(int first_lane, unsigned mask) = nullptr;
@@ -115,6 +116,7 @@ inline int find_waiting(const std::vector<Lane>& lanes) {
 }
 
 [[noreturn]] inline void report_stuck(const std::vector<Lane>& lanes) {
+  report_if_at_phase(lanes);
   const int waiting = find_waiting(lanes);
   const unsigned missing = find_missing(lanes, waiting);
   bool all_ended = true, at_barrier = false;

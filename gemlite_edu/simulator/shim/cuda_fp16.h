@@ -8,6 +8,14 @@ using half = __half;
 inline float __half2float(half value) { return value; }
 inline half __float2half(float value) { return value; }
 inline half __float2half_rn(float value) { return value; }
+inline half __int2half_rn(int value) { return value; }
+inline half __uint2half_rn(unsigned value) { return value; }
+inline half __ushort_as_half(unsigned short bits) {
+  half value;
+  value.bits = bits;
+  return value;
+}
+inline unsigned short __half_as_ushort(half value) { return value.bits; }
 inline half __hadd(half a, half b) { return a + b; }
 inline half __hsub(half a, half b) { return a - b; }
 inline half __hmul(half a, half b) { return a * b; }

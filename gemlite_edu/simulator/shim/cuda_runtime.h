@@ -1,6 +1,9 @@
 // What CUDA C++ has and the host compiler lacks, in terms of the runner (runner.cpp).
 // The simulator includes it before a kernel's text, as nvcc does with its own.
 #pragma once
+#include <cstdint>
+// Of g++'s <math.h> most of the time would go to special functions, which CUDA has not.
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,6 +35,8 @@ constexpr int warpSize = 32;
 
 template <typename T>
 T __ldg(const T* address) { return *address; }
+template <typename T>
+T __ldcs(const T* address) { return *address; }
 
 inline void __syncthreads() { sim_barrier(); }
 inline void __syncwarp(unsigned mask = 0xFFFFFFFFu) { sim_sync_warp(mask); }
@@ -98,6 +103,7 @@ inline float __int_as_float(int bits) { return sim_as<float>(bits); }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 inline int __clz(int bits) { return bits == 0 ? 32 : __builtin_clz(static_cast<unsigned>(bits)); }
+inline int __ffs(int bits) { return __builtin_ffs(bits); }
 
 // Bytes of b:a (b the upper four) chosen by the low three bits of the selector's four nibbles.
 // CUDA Math API, "Integer Intrinsics". The nibble's fourth bit, which copies a sign, is not here.

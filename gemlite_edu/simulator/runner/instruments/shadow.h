@@ -16,6 +16,10 @@ struct LaneClock {
   uint32_t known[WARP_SIZE] = {};
 };
 
+// The thread of a bulk copy: its barrier orders it for those that wait there. Whether they do is not
+// watched: in a plain run the order of the lanes makes a forgotten wait a wrong result.
+constexpr uint16_t NOBODY = 0xFFFF;
+
 struct Access {
   uint32_t epoch = 0;  // of the block: barriers since its worker began
   uint32_t clock = 0;
@@ -24,7 +28,7 @@ struct Access {
 };
 
 inline bool is_race(const Access& earlier, int thread, uint32_t epoch, const LaneClock& clock) {
-  if (earlier.epoch != epoch || earlier.thread == thread) return false;
+  if (earlier.epoch != epoch || earlier.thread == thread || earlier.thread == NOBODY) return false;
   const bool same_warp = earlier.thread / WARP_SIZE == thread / WARP_SIZE;
   return !same_warp || clock.known[earlier.thread % WARP_SIZE] < earlier.clock;
 }

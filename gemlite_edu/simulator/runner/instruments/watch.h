@@ -98,6 +98,7 @@ class Watch {
   // A copy is on its way: its destination belongs to it. It is written when its lane has waited.
   void begin_copy(const Copy& copy);
   void end_copy(const Copy& copy);
+  void bulk_copied(const void* to, size_t bytes);
 
   void add_unwritten_outputs();
   void add_mergeable(const Event& event) { row_of(event).mergeable++; }

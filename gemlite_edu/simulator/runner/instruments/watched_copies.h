@@ -15,6 +15,12 @@ inline void Watch::end_copy(const Copy& copy) {
   for (size_t i = 0; i < copy.bytes; ++i) bytes[i].writer = now;
 }
 
+// Whoever read what was there before did so in a phase that has ended.
+inline void Watch::bulk_copied(const void* to, size_t bytes) {
+  SharedByte* shadow = shadow_ + (static_cast<const unsigned char*>(to) - library.shared);
+  for (size_t i = 0; i < bytes; ++i) shadow[i] = {{epoch, 0, NOBODY, 0}, {}};
+}
+
 // Whether the access reaches what an asynchronous copy has not delivered; then that is its fault. If
 // nothing orders the two, it may as well come before the copy: that is a race.
 inline bool Watch::add_pending(const Event& e, int thread, size_t at) {

@@ -1,0 +1,108 @@
+// Barriers in shared memory, whose phases end when so many lanes have come and so many bytes of bulk
+// copies are there.
+#pragma once
+#include <string.h>
+
+#include "copies.h"
+#include "lanes.h"
+
+constexpr size_t BULK_UNIT = 16;  // bytes: of addresses and sizes of a bulk copy
+
+// What the 8 bytes of a barrier hold.
+struct Phase64 {
+  uint16_t number;            // of the phase that has not ended
+  uint8_t arrivals, missing;  // that end a phase; those that this one still waits for
+  int32_t bytes;              // announced and not there; copies may come before their announcement
+};
+static_assert(sizeof(Phase64) == sizeof(uint64_t), "as the kernel declares it");
+
+[[noreturn]] inline void report_barrier(const char* what, long long number, long long bytes = 0) {
+  report("barrier %s %lld %lld %u %u %d", what, number, bytes, sim_here.block_index.x,
+         sim_here.block_index.y, block->current);
+}
+
+inline Phase64 read_phase(const uint64_t* barrier) {
+  if (!is_shared(barrier, sizeof *barrier)) report_barrier("notshared", 0);
+  Phase64 phase;
+  memcpy(&phase, barrier, sizeof phase);
+  if (phase.arrivals == POISON) report_barrier("notmade", 0);
+  return phase;
+}
+
+inline bool has_ended(const uint64_t* barrier, int phase) {
+  return (read_phase(barrier).number & 1) != (phase & 1);
+}
+
+// Lanes that wait for a phase of `barrier` that has ended may go on.
+inline void write_phase(uint64_t* barrier, Phase64 phase) {
+  if (phase.missing == 0 && phase.bytes == 0) {
+    ++phase.number;
+    phase.missing = phase.arrivals;
+  }
+  memcpy(barrier, &phase, sizeof phase);
+  for (Lane& lane : block->lanes) {
+    if (lane.state != State::AT_PHASE || lane.barrier != barrier) continue;
+    if (has_ended(barrier, lane.phase)) lane.state = State::READY;
+  }
+}
+
+inline void make_barrier(uint64_t* barrier, int arrivals) {
+  if (!is_shared(barrier, sizeof *barrier)) report_barrier("notshared", 0);
+  if (arrivals < 1 || arrivals >= POISON) report_barrier("arrivals", arrivals);
+  const auto count = static_cast<uint8_t>(arrivals);
+  write_phase(barrier, {0, count, count, 0});
+}
+
+inline void arrive(uint64_t* barrier, int bytes) {
+  Phase64 phase = read_phase(barrier);
+  if (phase.missing == 0) report_barrier("toomany", phase.arrivals);
+  --phase.missing;
+  phase.bytes += bytes;
+  write_phase(barrier, phase);
+}
+
+inline void wait_for_phase(uint64_t* barrier, int phase) {
+  if (has_ended(barrier, phase)) return;
+  Lane& self = block->lanes[static_cast<size_t>(block->current)];
+  self.state = State::AT_PHASE;
+  self.barrier = barrier;
+  self.phase = phase;
+  yield_to_scheduler();
+}
+
+// A word for what is wrong with a bulk copy; null if nothing is.
+inline const char* mistake_in_bulk_copy(const void* to, const void* from, int bytes) {
+  const auto is_aligned = [](const void* address) {
+    return reinterpret_cast<uintptr_t>(address) % BULK_UNIT == 0;
+  };
+  if (bytes < 1 || bytes % BULK_UNIT) return "bulksize";
+  if (!is_aligned(to)) return "bulkto";
+  if (!is_aligned(from)) return "bulkfrom";
+  if (!is_shared(to, static_cast<size_t>(bytes))) return "bulknotshared";
+  const Tensor* tensor = find_tensor(from);
+  if (!tensor) return "bulknotglobal";
+  const auto* first = static_cast<const unsigned char*>(from);
+  const bool is_inside = first >= tensor->data && first + bytes <= tensor->data + tensor->bytes;
+  return is_inside ? nullptr : "bulkoutside";
+}
+
+inline void bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) {
+  if (const char* mistake = mistake_in_bulk_copy(to, from, bytes)) {
+    report("copy %s %d 0 %u %u %d", mistake, bytes, sim_here.block_index.x,
+           sim_here.block_index.y, block->current);
+  }
+  Phase64 phase = read_phase(barrier);
+  memcpy(to, from, static_cast<size_t>(bytes));
+  phase.bytes -= bytes;
+  write_phase(barrier, phase);
+}
+
+// Where nobody can go on and a lane waits for a phase, tells of the first such lane.
+inline void report_if_at_phase(const std::vector<Lane>& lanes) {
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    if (lanes[i].state != State::AT_PHASE) continue;
+    const Phase64 phase = read_phase(lanes[i].barrier);
+    block->current = static_cast<int>(i);
+    report_barrier("stuck", phase.missing, phase.bytes);
+  }
+}
