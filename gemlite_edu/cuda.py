@@ -9,6 +9,7 @@ import hashlib
 import io
 import os
 import shutil
+import struct
 import sys
 import threading
 from functools import cache
@@ -38,7 +39,7 @@ def build_kernel(text, entry, defines, capability, replace=None):
     defines: dict of macro values. replace: the learner's texts in it, to quote in a compile error.
     Raises KernelTextError where the text does not compile, RuntimeError without nvcc.
     """
-    flags = [*_FLAGS, f"-arch=sm_{capability[0]}{capability[1]}", f"-DKERNEL={entry}"]
+    flags = [*_FLAGS, architecture_flag(capability), f"-DKERNEL={entry}"]
     flags += [f"-D{name}={value}" for name, value in defines.items()]
     text = f"{text}\n{sources.read('bindings.cu')}"
     key = ("cuda kernel", text, *flags, torch.__version__, program_identity(find_nvcc()))
@@ -46,18 +47,48 @@ def build_kernel(text, entry, defines, capability, replace=None):
     return _load(str(next(folder.glob("*.so"))))
 
 
-def launch(library, arguments, grid, threads, shared_bytes, device):
-    """Launch on the current stream of `device`. arguments: CUDA tensors and ints, in order."""
-    values = [
-        ctypes.c_void_p(a.data_ptr()) if isinstance(a, torch.Tensor) else ctypes.c_int(a)
-        for a in arguments
-    ]
-    addresses = (ctypes.c_void_p * len(values))(*[ctypes.addressof(value) for value in values])
-    with torch.cuda.device(device):
-        stream = torch.cuda.current_stream(device).cuda_stream
-        error = library.launch(addresses, *grid, threads, shared_bytes, stream)
-    if error:
-        raise RuntimeError(f"the launch failed: {library.error_text(error).decode()}")
+def architecture_flag(capability):
+    """Of nvcc, for that GPU alone; of Hopper with wgmma, which no other GPU has.
+
+    In the short form, -arch=sm_90a, nvcc 13.0 compiles for compute_90 too, which has no wgmma.
+    """
+    major, minor = capability
+    number = f"{major}{minor}{'a' if capability == (9, 0) else ''}"
+    return f"-gencode=arch=compute_{number},code=sm_{number}"
+
+
+class ReadyLaunch:
+    """A launch of which all is decided but where its tensors are; callable from several threads.
+
+    library: of `build_kernel`. plan: a `Launch` of `launches`. device: a torch.device with index.
+    """
+
+    def __init__(self, library, plan, device):
+        self.library = library
+        self._device, self._integers = device.index, plan.integers
+        shape = *plan.grid, plan.threads, plan.shared_bytes
+        self._head = (device.index, *shape, plan.cluster, plan.starts_early)
+
+    def __call__(self, tensors, out):
+        """Launch on the current stream of the device. tensors: None for one that is not there."""
+        error = self.library.launch(self.packed(tensors, out))
+        if error:
+            raise RuntimeError(f"the launch failed: {self.library.error_text(error).decode()}")
+
+    def packed(self, tensors, out):
+        """The `Launch` of bindings.cu as bytes."""
+        stream = torch._C._cuda_getCurrentRawStream(self._device)
+        pointers = [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
+        count = len(pointers) + 1 + len(self._integers)
+        return struct.pack(
+            f"{9 + count}q",
+            *self._head,
+            stream,
+            count,
+            *pointers,
+            out.data_ptr(),
+            *self._integers,
+        )
 
 
 def find_nvcc():
@@ -106,14 +137,7 @@ def _ninja_on_path():
 @cache
 def _load(path):
     library = ctypes.CDLL(path)
-    library.launch.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_uint,
-        ctypes.c_uint,
-        ctypes.c_uint,
-        ctypes.c_size_t,
-        ctypes.c_void_p,
-    ]
+    library.launch.argtypes = [ctypes.c_char_p]
     library.launch.restype = ctypes.c_int
     library.error_text.argtypes = [ctypes.c_int]
     library.error_text.restype = ctypes.c_char_p

@@ -19,7 +19,7 @@ _SHARED_BYTES_PER_BLOCK = {
 SHARED_BYTES_WITHOUT_OPT_IN = 48 * _KIB  # that a launch may ask of every device
 STATIC_SHARED_BYTES = 48 * _KIB  # of arrays whose size is in the kernel's text, on every device
 
-SIMULATED_CAPABILITY = (9, 0)
+SIMULATED_CAPABILITY, SIMULATED_MULTIPROCESSORS = (9, 0), 132  # an H200's
 MAX_GRID_Y = 65535
 
 

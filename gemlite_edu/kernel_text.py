@@ -18,9 +18,9 @@ class KernelText:
         self._libraries = {}
 
     def run(self, plan, tensors, out):
-        """Launch with `tensors` {name: tensor}, on their device; write y into `out`."""
+        """Launch with `tensors` {name: tensor or None}, on their device; write y into `out`."""
         if out.is_cuda:
-            self._run_on_gpu(plan, tensors, out)
+            self.ready(plan, out.device)(tensors.values(), out)
         else:
             self._run_in_simulator(plan, tensors, out)
 
@@ -57,19 +57,18 @@ class KernelText:
             )
         return self._libraries[key]
 
+    def ready(self, plan, device):
+        """The `cuda.ReadyLaunch` on a GPU, called with (tensors, out)."""
+        from gemlite_edu import cuda
+
+        return cuda.ReadyLaunch(self.build_for_gpu(plan, device), plan, device)
+
     def _run_in_simulator(self, plan, tensors, out):
         result = torch.empty_like(out)
         _poison(result)
         arguments, launch = _simulated(plan, tensors, result)
         simulator.run_kernel(self.build_for_simulator(plan), arguments, launch, self._time_limit)
         out.copy_(result)
-
-    def _run_on_gpu(self, plan, tensors, out):
-        from gemlite_edu import cuda
-
-        library = self.build_for_gpu(plan, out.device)
-        arguments = [*tensors.values(), out, *plan.integers]
-        cuda.launch(library, arguments, plan.grid, plan.threads, plan.shared_bytes, out.device)
 
 
 def capability_of(device):
@@ -82,7 +81,10 @@ def capability_of(device):
 def _simulated(plan, tensors, out):
     """(arguments, launch) for the simulator, which writes to `out`."""
     launch = simulator.Launch(plan.grid, plan.threads, plan.shared_bytes)
-    arguments = [simulator.Tensor(name, value) for name, value in tensors.items()]
+    arguments = [
+        simulator.NullPointer() if value is None else simulator.Tensor(name, value)
+        for name, value in tensors.items()
+    ]
     arguments.append(simulator.Tensor("y", out, is_output=True))
     return arguments + [simulator.Integer(value) for value in plan.integers], launch
 

@@ -17,13 +17,19 @@ _WHOLE_ROW = 0x7FFFFFFF  # GROUP_SIZE of one scale per output
 
 
 class Launch(NamedTuple):
-    """One launch: integers follow the tensors as arguments."""
+    """One launch: integers follow the tensors as arguments.
+
+    cluster: neighbours of the grid's first dimension that reach each other's shared memory.
+    starts_early: before the kernel ahead of it has ended, whose work its text waits for.
+    """
 
     defines: dict
     grid: tuple[int, int]
     threads: int
     shared_bytes: int
     integers: tuple[int, ...]
+    cluster: int = 1
+    starts_early: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from gemlite_edu.dtypes import name_of
 
 _INT32_END = 2**31
 _LARGEST_INT8 = 128
+_ALIGNMENT = 16  # bytes that a lane reads at once
 
 
 def check_matrix(name, tensor, dtype):
@@ -143,3 +144,15 @@ def check_out(out, shape, dtype, device, tensors):
 def _shares_memory(a, b):
     """Whether two contiguous tensors have a byte in common."""
     return a.data_ptr() < b.data_ptr() + b.nbytes and b.data_ptr() < a.data_ptr() + a.nbytes
+
+
+def whole_tiles(x, tile):
+    """x (..., K), or a copy with zeros behind its rows: torch's pad would copy always."""
+    missing = -x.shape[-1] % tile
+    return torch.nn.functional.pad(x, (0, missing)) if missing else x
+
+
+def aligned(tensor):
+    """The tensor, contiguous; a copy where it begins between two pieces of 16 bytes."""
+    tensor = tensor.resolve_neg().contiguous()
+    return tensor.clone() if tensor.data_ptr() % _ALIGNMENT else tensor

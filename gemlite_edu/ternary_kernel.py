@@ -6,17 +6,18 @@ from gemlite_edu.devices import MAX_GRID_Y, SIMULATED_CAPABILITY
 from gemlite_edu.kernel import LONGEST
 from gemlite_edu.kernel_text import KernelText, capability_of
 from gemlite_edu.operands import (
+    aligned,
     check_devices,
     check_inspectable,
     check_matrix,
     check_out,
     per_group,
+    whole_tiles,
 )
 from gemlite_edu.packing.bitnet_2bit import TILE_K, TILE_N
 from gemlite_edu.ternary_launches import TERNARY_KERNELS, Y_TYPES
 
 _LONGEST_K = 2**31 // 256 - TILE_K  # |code - 2| is at most 2, |x| at most 128, and a sum is int32
-_ALIGNMENT = 16  # bytes that a lane reads at once
 
 
 class TernaryKernel:
@@ -103,8 +104,8 @@ class TernaryKernel:
             most = MAX_GRID_Y * -(-M // plan.grid[1])
             raise ValueError(f"x has M = {M} rows, a launch takes {most}: split x by rows")
         tensors = {
-            "x": _aligned(_whole_tiles(x).contiguous()),
-            "W": _aligned(W_packed.contiguous()),
+            "x": aligned(whole_tiles(x, TILE_K)),
+            "W": aligned(W_packed),
             "scales": factors("scales", scales, N, x.device),
             "token_scales": factors("token_scales", token_scales, M, x.device),
         }
@@ -157,14 +158,3 @@ def _checked_shape(M, N, K, W_packed):
 def factors(name, value, count, device):
     """`value` as a float32 tensor (count, 1) on `device`; None is 1."""
     return per_group(name, 1.0 if value is None else value, (count, 1), torch.float32, device)
-
-
-def _whole_tiles(x):
-    """x, or a copy with zeros behind its rows; torch's pad copies even where it adds none."""
-    missing = -x.shape[1] % TILE_K
-    return torch.nn.functional.pad(x, (0, missing)) if missing else x
-
-
-def _aligned(tensor):
-    """The tensor, or a copy where it begins between two pieces of 16 bytes."""
-    return tensor.clone() if tensor.data_ptr() % _ALIGNMENT else tensor

@@ -20,7 +20,7 @@ from kernel_cases import (
 from gemlite_edu import check, cuda, kernels, load, pack_warped_int32, sources
 from gemlite_edu.devices import shared_bytes_per_block
 from gemlite_edu.errors import KernelTextError
-from gemlite_edu.launches import KERNELS
+from gemlite_edu.launches import KERNELS, Launch
 
 CASES_FOR_BOTH_RUNNERS = [
     case for case in CASES if case.is_exact and case.N * case.K * case.M <= 2**19
@@ -146,9 +146,9 @@ def test_a_failed_launch_is_an_error(small):
     library = load("gemv_a16wn_fp32", nbits=4).compile_for_gpu(x.device, M=2)
     ones = torch.ones(70).cuda()
     y = torch.empty(2, 70).half().cuda()
-    arguments = [x, W_packed, ones, ones, y, 2, 70, 600, 1, 3]
+    launch = cuda.ReadyLaunch(library, Launch({}, (3, 1), 2048, 4096, (2, 70, 600, 1, 3)), x.device)
     with pytest.raises(RuntimeError, match="the launch failed"):
-        cuda.launch(library, arguments, (3, 1), 2048, 4096, x.device)
+        launch([x, W_packed, ones, ones], y)
     assert torch.zeros(1).cuda().item() == 0, "the error stays behind for the next call"
 
 

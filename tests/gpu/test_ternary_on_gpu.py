@@ -38,6 +38,7 @@ from gemlite_edu import (
     unpack_bitnet_2bit,
 )
 from gemlite_edu.errors import KernelTextError
+from gemlite_edu.launches import Launch
 from gemlite_edu.packing import FRAGMENTS
 
 CASES = list(dict.fromkeys(case for seed in range(3) for case in all_cases(seed)))
@@ -192,11 +193,11 @@ def owned(M, N, axis, device):
         library = simulator.build_kernel(OWNERS, "kernel", defines)
         simulator.run_kernel(library, arguments, simulator.Launch((1, 1), 32), 10.0)
         return y
-    arguments = [*(matrix.cuda() for matrix in matrices.values()), y.cuda()]
+    tensors, y = [matrix.cuda() for matrix in matrices.values()], y.cuda()
     capability = torch.cuda.get_device_capability()
     library = cuda.build_kernel(OWNERS, "kernel", defines, capability)
-    cuda.launch(library, arguments, (1, 1), 32, 0, arguments[-1].device)
-    return arguments[-1].cpu()
+    cuda.ReadyLaunch(library, Launch({}, (1, 1), 32, 0, ()), y.device)(tensors, y)
+    return y.cpu()
 
 
 @pytest.mark.parametrize("fragment", FRAGMENTS)
