@@ -179,6 +179,33 @@ def factored_error_bound(product, out_dtype, *, fused_dtype=None):
     return _finished(product, error, reached, out_dtype)
 
 
+def parts_error_bound(product, out_dtype, *, part, offset=0):
+    """Like `tensor_core_error_bound`, for gemv_a16wn_fast: a scale for `part` products at a time.
+
+    Codes have an offset of at most o on them, so that of each part fp32 adds up
+
+        s * (sum (q + o) x - sum o x - z sum x)
+
+    A tensor core's products are exact, as there, and a part loses 5 / 4 part + 4 times u = 2**-23
+    of them. The sums of o x and of x are fp32's: part roundings at most, with their product. Two
+    differences and the scale are three more; K / part shares are added up, then those of 32 warps.
+    So n = 3 part / 2 + K / part + 40 roundings are an upper limit, and
+
+        |sum - exact| <= g * sum |x| (|q| + 2 o + |z|) |s|,   g = n u / (1 - n u)
+
+    bf16 x becomes fp16, times a power of two that brings its largest to 2**14 at least: where that
+    is subnormal it loses half a step, 2**-25, and so at most 2**-39 of the largest x.
+    """
+    codes, zeros, scales = product.parts
+    x, K = product.x.double().abs().cpu(), codes.shape[1]
+    terms = (codes.abs() + 2 * offset + zeros.abs()) * scales.abs()
+    roundings = 1.5 * part + K / part + 40
+    lost = 2.0**-39 * x.amax(1, keepdim=True) if product.x.dtype == torch.bfloat16 else 0.0
+    reached = matmul(x + lost, terms)
+    error = growth(roundings, TRUNCATION) * reached + matmul(lost + 0 * x, terms)
+    return _finished(product, error, reached, out_dtype)
+
+
 def _finished(product, error, reached, out_dtype):
     """The error of y, from that of sums over K whose terms add up to at most `reached`."""
     factors, bias = product.factors().abs(), product.bias_or_zero().abs()

@@ -14,6 +14,7 @@ from gemlite_edu.scaled_products import (
     ScaledProduct,
     dequantized_error_bound,
     factored_error_bound,
+    parts_error_bound,
     scaled_weights_error_bound,
     tensor_core_error_bound,
 )
@@ -491,6 +492,48 @@ def test_factored_sums_stay_within_their_bound(order, fused, zeros):
     bound = factored_error_bound(product, torch.float32, fused_dtype=fused)
     assert (error <= bound).all()
     assert (bound < 0.001 * matmul(x.abs(), torch.full((8, 1024), 1.5))).all() or fused
+
+
+def in_parts(q, x, offset=0, wrong_group=None):
+    """Sums over K (M, N) float32 of codes with an offset, which is taken off part by part."""
+    offsets = torch.tensor([offset, offset / 2]).repeat(q.group_size // 2)
+    total = torch.zeros(len(x), len(q.W_q))
+    for group in range(q.scales.shape[1]):
+        columns = slice(group * q.group_size, (group + 1) * q.group_size)
+        of_x, z, s = x[:, columns].float(), q.zeros[:, group], q.scales[:, group]
+        dots = on_tensor_cores(of_x, q.W_q[:, columns] + offsets).float()
+        sums, of_offsets = of_x.sum(1, keepdim=True), (of_x * offsets).sum(1, keepdim=True)
+        total += (1.25 * s if group == wrong_group else s) * (dots - of_offsets - z * sums)
+    return total
+
+
+@every_zero
+@pytest.mark.parametrize("nbits, offset", [(8, 0), (4, 0), (2, 256), (1, 256)])
+@pytest.mark.parametrize("make_x", TENSOR_CORE_X.values(), ids=TENSOR_CORE_X)
+def test_sums_in_parts_stay_within_their_bound(make_x, nbits, offset, zeros):
+    x, q = make_x().half(), quantized(nbits, zeros=zeros)
+    product = product_of(q, x)
+    bound = parts_error_bound(product, torch.float32, part=q.group_size, offset=offset)
+    assert ((in_parts(q, x, offset).double() - product.exact()).abs() <= bound).all()
+
+
+@every_zero
+def test_a_part_with_a_wrong_scale_exceeds_the_bound(zeros):
+    x, q = TENSOR_CORE_X["random"]().half(), quantized(4, zeros=zeros)
+    product = product_of(q, x)
+    bound = parts_error_bound(product, torch.float32, part=q.group_size)
+    wrong = (in_parts(q, x, wrong_group=1).double() - product.exact()).abs() > bound
+    assert wrong.double().mean() > 0.9
+
+
+def test_codes_with_a_sign_leave_the_bound_of_sums_in_parts_as_it_is():
+    x, q = TENSOR_CORE_X["random"]().half(), quantized(4)
+    product, levels = product_of(q, x), q.W_q.double() - 16
+    bounds = [
+        parts_error_bound(replace(product, codes=codes, zeros=None), torch.float32, part=128)
+        for codes in (levels, -levels)
+    ]
+    assert torch.equal(*bounds) and (bounds[0] > 0).all()
 
 
 def test_int8_sums_have_no_error_but_that_of_the_finish():

@@ -43,6 +43,43 @@ class Sparse1in2:
         return N, self.padded_K(K) // self.pack_factor
 
 
+@dataclass(frozen=True)
+class SparseTiles:
+    """`Sparse1in2` of rows of K weights, of which `group_size` neighbours share a scale and zero.
+
+    group_size: a divisor of K, and a divisor or a multiple of a tile; None: all of a row is one.
+
+    >>> layout = SparseTiles(K=320, group_size=64)
+    >>> layout.shape(N=3), layout.padded_groups
+    ((3, 64), 8)
+    """
+
+    K: int
+    group_size: int | None = None
+
+    tile = Sparse1in2.tile
+    word_dtype = torch.int32
+
+    def __post_init__(self):
+        if self.group_size is not None and self.K % self.group_size:
+            raise ValueError(f"group_size = {self.group_size} does not divide K = {self.K}")
+
+    def shape(self, N):
+        """Shape of the words of N rows."""
+        return N, Sparse1in2().packed_shape(N, self.K)[1]
+
+    @property
+    def padded_groups(self):
+        """Groups that a row takes, those of its padding included."""
+        padded_K = Sparse1in2().padded_K(self.K)
+        return 1 if self.group_size is None else -(-padded_K // self.group_size)
+
+    def pad_groups(self, values):
+        """`values` (groups, N), contiguous, with rows of 0 for the groups of the padding."""
+        gap = self.padded_groups - len(values)
+        return torch.nn.functional.pad(values, (0, 0, 0, gap)).contiguous()
+
+
 def tiled_sparsity_50(W, tile_size=WARP_SIZE):
     """Which weights to keep: 1 at the larger magnitude of each pair, 0 at the other.
 

@@ -1,0 +1,23 @@
+// GEMV at the memory limit: 16-bit activations, 2- or 1-bit weights, fp32 accumulation.
+// There are fewer than two instructions to a 2-bit weight, less than one to a 1-bit weight: codes
+// go to the tensor cores where they lie, each field with an offset of its own.
+// Compile with -DW_NBITS=2 or 1 and what gemv_fast.cuh asks for.
+#include "tensor_core.cuh"
+
+// Names in scope: W_NBITS, as_half2, and_or.
+// BEGIN HOLE dequant_pair
+// What code 0 of field f reads: the skeleton takes it off again, once for a part of k.
+__host__ __device__ constexpr float offset_of(int f) { return 256 >> W_NBITS * f % 8; }
+
+// Codes f of the two halves of `pairs` as two halves of fp16, each with its offset. With the exponent
+// of 2^(10 - place), bit `place` of a half counts 1: a code that is masked there, with that exponent,
+// reads 2^(10 - place) + code. Places from 2 on: an offset of 256 at most leaves the fp32 sums their
+// digits.
+__device__ half2 dequant_pair(uint32_t pairs, int f) {
+  const int bit = W_NBITS * f, place = bit % 8 + 2;
+  const uint32_t mask = ((1u << W_NBITS) - 1u) * 0x00010001u << place;
+  return as_half2(and_or(bit < 8 ? pairs << 2 : pairs >> 6, mask, (25u - place) * 0x04000400u));
+}
+// END HOLE
+
+#include "gemv_fast.cuh"

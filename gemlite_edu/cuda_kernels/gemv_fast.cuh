@@ -1,0 +1,97 @@
+// The skeleton of the GEMV at the memory limit: y^T = W x^T on tensor cores, ROWS <= 8 rows of x at
+// once. Over the groups i of k, before y is finished with whatever is there of the last three,
+//
+//   y[m, n] = sum of scales[i, n] * (sum of W_q[n, k] * x[m, k] - zeros[i, n] * sum of x[m, k])
+//
+//   x              (M, K)       X_T, half or __nv_bfloat16; K a multiple of 8, aligned to 16 bytes
+//   W_packed       (N, K)       (steps, N, 16) words: packing/plane_tiles.py; aligned likewise
+//   scales, zeros  (groups, N)  SCALE_T, ZERO_T; a MODE without one leaves it out
+//   y              (M, N)       Y_T: * channel_scales (N) CHANNEL_T * token_scales (M) + bias (N) BIAS_T
+//
+// A step is STEP codes along k of TILE_N outputs, for one warp: gemv_fast_blocks.cuh. Lane 4 g + t
+// takes rows g and g + 8 of every 16 and the codes 4 t to 4 t + 3 of every 16 along k: which k comes
+// when is up to us.
+// The including file defines dequant_pair and offset_of.
+// claim: x 16 sectors/request, W_packed 16 sectors/request, scales 1 sectors/request
+#pragma once
+#include "tensor_core.cuh"
+
+constexpr int PLANE = 16;                         // k of one multiply_add, words of a row in a step
+constexpr int WORD_BITS = W_NBITS == 1 ? 16 : 32;  // of the packed words
+constexpr int PLANES = WORD_BITS / W_NBITS, STEP = PLANES * PLANE;
+constexpr int FIELDS = 16 / W_NBITS;                         // codes of a half of a pair
+constexpr bool has_offsets(int f) {
+  return f < FIELDS && (offset_of(f) != 0.0f || has_offsets(f + 1));
+}
+constexpr bool OFFSETS = has_offsets(0);
+constexpr int PART = GROUP_SIZE < STEP ? GROUP_SIZE : STEP;  // of a step, with one scale
+constexpr int PARTS = STEP / PART, STEPS_PER_GROUP = GROUP_SIZE / PART;
+constexpr int THREADS = WARPS * WARP_SIZE, TILE_N = 16 * TILES;
+
+#include "gemv_fast_w.cuh"
+#include "gemv_fast_sums.cuh"
+
+constexpr int TURN = SHARERS == 4 ? 2 : 1, TURN_SLOTS = SHARERS == 1 ? 2 : 1;  // of parts, of slots
+using Totals = float[TILES][TURN_SLOTS][2];
+
+// Adds the products of a plane of codes with x to dots: [row g or g + 8][column 2 t or 2 t + 1].
+__device__ inline void multiply_plane(const Step& step, uint2 met, int plane,
+                                      float dots[TILES][2][2]) {
+  const int f = plane % FIELDS;
+  const bool upper = plane >= FIELDS;
+  #pragma unroll
+  for (int tile = 0; tile < TILES; ++tile) {
+    const Words row = step.words[tile][0], row_8 = step.words[tile][1];
+    multiply_add(dots[tile][0], dequant_pair(pairs_of(row, upper, 0), f),
+                 dequant_pair(pairs_of(row_8, upper, 0), f),
+                 dequant_pair(pairs_of(row, upper, 1), f),
+                 dequant_pair(pairs_of(row_8, upper, 1), f), met.x, met.y);
+  }
+}
+
+// Adds a step's share to totals; lane_x, x_parts: where those of the step begin.
+__device__ inline void add_step(const Step& step, const uint4* x_shared, int lane_x,
+                                const XPart* x_parts, Totals& totals) {
+  constexpr int PART_PLANES = PART / PLANE;
+  const int t = threadIdx.x % 4, share = share_of(t);
+  #pragma unroll
+  for (int part = 0; part < PARTS; part += TURN) {
+    float dots[TURN][TILES][2][2] = {};
+    #pragma unroll
+    for (int i = 0; i < TURN * PART_PLANES; ++i) {
+      const int plane = part * PART_PLANES + i;
+      multiply_plane(step, met_x(x_shared, lane_x, plane), plane, dots[i / PART_PLANES]);
+    }
+    #pragma unroll
+    for (int i = 0; i < TURN_SLOTS * TILES * 2; ++i) {
+      const int slot = i / (TILES * 2), tile = i / 2 % TILES, m = i % 2;
+      if (m >= ROWS) continue;
+      float dot = 0.0f;
+      #pragma unroll
+      for (int other = 0; other < SHARERS; ++other) {
+        const int own = slot * SHARERS + other;
+        if (share == other) dot = dots[own / 2][tile][own % 2][m];
+      }
+      const int own_part = part + (slot * SHARERS + share) / 2;
+      const XPart sums = x_parts[own_part * ROWS + 2 * t % ROWS + m];
+      if (OFFSETS) dot -= sums.y;
+      const float sum = weighted(dot, step, tile, part * 2 / SHARERS + slot, sums.x);
+      totals[tile][slot][m] += power_of(sums) * sum;
+    }
+  }
+}
+
+__device__ inline void hand_in(Totals& totals, float* partial) {
+  const int lane_id = threadIdx.x % WARP_SIZE, g = lane_id / 4, t = lane_id % 4;
+  partial += (share_of(t) % 2 * 8 + g) * ROWS + 2 * t % ROWS;
+  #pragma unroll
+  for (int i = 0; i < TILES * TURN_SLOTS * 2; ++i) {
+    const int tile = i / (TURN_SLOTS * 2), slot = i / 2 % TURN_SLOTS, m = i % 2;
+    float total = totals[tile][slot][m];
+    if (SHARERS == 4) total += __shfl_xor_sync(FULL_WARP, total, 2);
+    if (m < ROWS && (ROWS > 2 || t < 2)) partial[(tile * 16 + slot * 8) * ROWS + m] = total;
+    totals[tile][slot][m] = 0.0f;
+  }
+}
+
+#include "gemv_fast_blocks.cuh"

@@ -1,0 +1,38 @@
+// The part of gemv_fast.cuh that adds up x over the codes that share a scale.
+// In scope: PLANE, FIELDS, PART, ROWS, OFFSETS, offset_of.
+#pragma once
+#include "gemv_fast_x.cuh"
+
+// Of a part of a row: {sum of x, sum of x times its offsets}, and z: what undoes its scaling.
+using XPart = std::conditional<IS_HALF, float2, float4>::type;
+__device__ inline float power_of(float2) { return 1.0f; }
+__device__ inline float power_of(float4 sums) { return sums.z; }
+__device__ inline void set_part(float2& sums, float x, float offsets, float) {
+  sums = make_float2(x, offsets);
+}
+__device__ inline void set_part(float4& sums, float x, float offsets, float power) {
+  sums = make_float4(x, offsets, power, 0.0f);
+}
+
+// Over the lanes whose chunks make a part; the same in all of them.
+__device__ inline float sum_of_part(float value) {
+  #pragma unroll
+  for (int other = 1; other < PART / CHUNK; other *= 2) {
+    value += __shfl_xor_sync(FULL_WARP, value, other);
+  }
+  return value;
+}
+
+__device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K) {
+  for_own_halves(x_shared, padded_K, [&](int m, int k, const uint32_t (&pairs)[4], float power) {
+    float sum = 0.0f, offsets = 0.0f;
+    #pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 pair = __half22float2(as_half2(pairs[i]));
+      sum += pair.x + pair.y;
+    }
+    if (OFFSETS) offsets = sum_of_part(sum * offset_of(k / PLANE % FIELDS));
+    sum = sum_of_part(sum);
+    if (k < padded_K && k % PART == 0) set_part(x_parts[k / PART * ROWS + m], sum, offsets, power);
+  });
+}
