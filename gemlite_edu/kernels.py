@@ -2,12 +2,23 @@
 
 import torch
 
+from gemlite_edu.batch_kernel import BatchKernel
+from gemlite_edu.batch_launches import FAST_GEMM
+from gemlite_edu.fast_kernel import FastKernel, SparseFastKernel
+from gemlite_edu.fast_launches import FAST_KERNELS
 from gemlite_edu.kernel import Kernel
 from gemlite_edu.launches import KERNELS
 from gemlite_edu.quantize import check_nbits
 from gemlite_edu.ternary_kernel import TernaryKernel
 from gemlite_edu.ternary_launches import TERNARY_KERNELS
 
+_FAST = {
+    "gemv_a16wn_fast": FastKernel,
+    "gemv_a16w7_sparse_fast": SparseFastKernel,
+    "gemm_a16wn_fast": BatchKernel,
+}
+_LAUNCHES = KERNELS | FAST_KERNELS | FAST_GEMM
+_NAMES = (*_LAUNCHES, *TERNARY_KERNELS)
 _TIME_LIMIT = 60.0
 _LONGEST_TIME_LIMIT = 86400
 
@@ -25,10 +36,12 @@ def load(
 ):
     """The kernel `name`, ready to be called: `y = kernel(x, W, scales, zeros)`.
 
-    Of the kernels for ternary weights, whose name says a8w2, `y = kernel(x, W_packed, scales,
-    token_scales=...)`: see `TernaryKernel`, of the others `Kernel`.
+    What a call takes and gives: `Kernel`; where the name ends in fast, `FastKernel`,
+    `SparseFastKernel` and `BatchKernel`; of the kernels for ternary weights, whose name says a8w2,
+    `TernaryKernel`.
 
-    nbits: width of the codes, 1 to 8, for kernels whose name says wn.
+    nbits: width of the codes, 1 to 8, for kernels whose name says wn; 8, 4, 2 or 1 of the fast
+        GEMV, 8, 4 or 2 of the fast product.
     x_dtype: of x; None is the kernel's first: torch.float16, or torch.int8 where its name says a8.
     replace: {hole: CUDA text} to stand in the kernel's holes, e.g. {"dequant_dot": my_text}.
     device: "cpu" compiles for the simulator now, "cuda" for the current GPU now; "auto" compiles at
@@ -42,9 +55,8 @@ def load(
     Raises ValueError or TypeError for unknown names, widths, dtypes, holes and texts that do not
     compile; RuntimeError without a compiler.
     """
-    if not isinstance(name, str) or name not in KERNELS | TERNARY_KERNELS:
-        names = ", ".join(KERNELS | TERNARY_KERNELS)
-        raise ValueError(f"there is no kernel {name!r}; there are {names}")
+    if not isinstance(name, str) or name not in _NAMES:
+        raise ValueError(f"there is no kernel {name!r}; there are {', '.join(_NAMES)}")
     _check_runner(device, time_limit)
     if name in TERNARY_KERNELS:
         if not (nbits in (None, 2) and x_dtype in (None, torch.int8) and group_size is None):
@@ -56,10 +68,12 @@ def load(
     else:
         if not (y_dtype is None and fragment is None):
             raise ValueError(f"y_dtype and fragment are for ternary weights: not for {name}")
-        x_dtype = _checked_x_dtype(name, x_dtype)
-        _check_nbits_of(name, nbits)
-        _check_group_size(name, KERNELS[name], group_size)
-        kernel = Kernel(name, nbits, x_dtype, replace, device, time_limit, group_size)
+        launch = _LAUNCHES[name]
+        x_dtype = _checked_x_dtype(name, launch, x_dtype)
+        _check_nbits_of(name, launch, nbits)
+        _check_group_size(name, launch, group_size)
+        make = _FAST.get(name, Kernel)
+        kernel = make(name, nbits, x_dtype, replace, device, time_limit, group_size)
     if device == "cpu":
         kernel.compile_for_simulator()
     elif device == "cuda":
@@ -78,8 +92,8 @@ def _check_runner(device, time_limit):
         )
 
 
-def _checked_x_dtype(name, x_dtype):
-    x_dtypes = KERNELS[name].x_dtypes
+def _checked_x_dtype(name, launch, x_dtype):
+    x_dtypes = launch.x_dtypes
     x_dtype = x_dtypes[0] if x_dtype is None else x_dtype
     if x_dtype not in x_dtypes:
         takes = " or ".join(map(str, x_dtypes))
@@ -87,8 +101,7 @@ def _checked_x_dtype(name, x_dtype):
     return x_dtype
 
 
-def _check_nbits_of(name, nbits):
-    launch = KERNELS[name]
+def _check_nbits_of(name, launch, nbits):
     if launch.takes_nbits and nbits is None:
         raise TypeError(f"{name} needs nbits, the width of its codes, from 1 to 8")
     if launch.takes_nbits:

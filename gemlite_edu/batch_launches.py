@@ -1,0 +1,177 @@
+"""Floor 2: how the product for batches is cut into blocks for all multiprocessors at once."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+
+from gemlite_edu.devices import shared_bytes_per_block
+from gemlite_edu.fast_launches import FLOATS, WHOLE_ROW, FastWeights
+from gemlite_edu.launches import Launch
+
+HOPPER = (9, 0)  # the one compute capability with wgmma
+WIDTHS = (8, 4, 2)
+N_TILE = 8  # outputs whose scales are whole pieces of a bulk copy
+
+_WARP_SIZE, _BRINGERS = 32, 2
+_ROW_BYTES, _BARRIER_BYTES, _STAGE_ALIGNMENT = 64, 16, 128  # words of a step; barriers of a stage
+_MOST_STAGES = 16
+_ROWS_OF_MMA = 16  # of x: these go to mma.sync and need sums of x, more rows to wgmma
+_FEW_ROWS = 32  # have room of their own for sums, and are arranged early
+_ARRANGE_THREADS = 128
+
+# {rows of x in a block: ((tiles of a warp, warps along N, groups of them along K), ...)}
+_WIDE_SHAPES = ((1, 4, 4), (1, 8, 2), (1, 16, 1))
+_SHAPES = {
+    16: ((1, 4, 4), (1, 8, 2), (2, 8, 2)),
+    32: _WIDE_SHAPES,
+    64: _WIDE_SHAPES,
+    128: ((1, 4, 2), (1, 8, 1)),  # more warps would have too few registers
+    256: ((1, 8, 1),),
+}
+
+
+class BatchPlan(NamedTuple):
+    """The launches that make an image of x, and the product of it; the image has so many halves."""
+
+    arrange: Launch
+    product: Launch
+    image_halves: int
+
+    @property
+    def way(self):
+        """The instruction of tensor cores that the image is for."""
+        return "mma" if self.product.defines["ROWS"] == _ROWS_OF_MMA else "wgmma"
+
+    @property
+    def grid(self):
+        """Of the product."""
+        return self.product.grid
+
+
+class FastGemm:
+    """gemm_a16wn_fast: clusters of blocks that share out K."""
+
+    text, entry = "gemm_a16wn_fast", "gemm"
+    x_dtypes = (torch.float16,)
+    takes_nbits = is_packed = True
+
+    def weights(self, nbits, group_size):
+        """The `FastWeights` that `load` is given."""
+        return FastWeights(nbits, group_size)
+
+    @staticmethod
+    @lru_cache(maxsize=1024)
+    def plan(M, N, K, types, weights, multiprocessors, largest_cluster):
+        """The `BatchPlan` for y (M, N); ValueError where weights do not fit the text.
+
+        largest_cluster: 1, 2 or 4 blocks that may share out K.
+        """
+        if weights.nbits not in WIDTHS or K % weights.step or N % N_TILE:
+            raise ValueError(
+                f"gemm_a16wn_fast takes codes of {WIDTHS} bits, N in {N_TILE}s and K in whole "
+                f"tiles, got {weights.nbits} bits, N = {N} and K = {K}: use gemv_a16wn_fast"
+            )
+        splits = [s for s in (1, 2, 4) if s <= min(largest_cluster, K // weights.step)]
+        cuts = [
+            _Cut(rows, *shape, s) for rows in _rows(M) for shape in _SHAPES[rows] for s in splits
+        ]
+        cuts = [cut for cut in cuts if cut.stages(types, weights) > 1]
+        best = min(cuts, key=lambda cut: (cut.cost(M, N, multiprocessors), -cut.rows, -cut.block_n))
+        image_halves, arrange = _arrange(M, K, best.rows, weights)
+        return BatchPlan(arrange, best.product(M, N, K, types, weights), image_halves)
+
+
+FAST_GEMM = {"gemm_a16wn_fast": FastGemm()}
+
+
+def _rows(M):
+    """Of x in a block: as many as hold all of them, or what several blocks may have."""
+    return (128, 256) if M > 128 else (next(rows for rows in _SHAPES if rows >= M),)
+
+
+class _Cut(NamedTuple):
+    """Rows of x in a block, tiles of a warp, warps along N and K; blocks that share out K."""
+
+    rows: int
+    tiles: int
+    warps_n: int
+    warps_k: int
+    splits: int
+
+    @property
+    def block_n(self):
+        """Outputs of a block."""
+        return 16 * self.tiles * self.warps_n
+
+    def cost(self, M, N, multiprocessors):
+        """(Blocks of a multiprocessor, one after the other; rows x outputs of each, by splits)."""
+        # Clusters of 4 lie within a GPC each, which leaves some multiprocessors alone: an H200 has
+        # 30 of them at once.
+        at_once = multiprocessors * 10 // 11 if self.splits == 4 else multiprocessors
+        columns, row_blocks = -(-N // self.block_n), -(-M // self.rows)
+        turns = -(-columns * row_blocks // max(at_once // self.splits, 1))
+        return turns, self.block_n * self.rows / self.splits
+
+    @property
+    def sum_bytes(self):
+        """What the groups of warps of all blocks have added up, for the rows of one block."""
+        return 4 * self.warps_k * self.rows * (self.block_n + 4)  # the text's SUM_STRIDE
+
+    @property
+    def room_bytes(self):
+        """Kept for that beside the stages."""
+        return self.sum_bytes if self.rows <= _FEW_ROWS else 16
+
+    def stages(self, types, weights):
+        """Steps that shared memory holds at once, as many of each group; 0 if too few."""
+        stage = self.stage_bytes(types, weights)
+        fit = (shared_bytes_per_block(HOPPER) - self.room_bytes) // (stage + _BARRIER_BYTES)
+        stages = min(_MOST_STAGES, fit) // self.warps_k * self.warps_k
+        return stages if self.sum_bytes <= self.room_bytes + stages * stage else 0
+
+    def stage_bytes(self, types, weights):
+        """Of x, words, scales and zeros of a step."""
+        scales = weights.step // weights.part * (types.scales.itemsize + types.zeros.itemsize)
+        used = 2 * _image_halves(self.rows, weights.step, weights)
+        used += self.block_n * (_ROW_BYTES + scales)
+        return -(-used // _STAGE_ALIGNMENT) * _STAGE_ALIGNMENT
+
+    def product(self, M, N, K, types, weights):
+        """The `Launch` of the product."""
+        stages = self.stages(types, weights)
+        defines = {
+            "W_NBITS": weights.nbits,
+            "GROUP_SIZE": weights.group_size or WHOLE_ROW,
+            "MODE": weights.mode.name,
+            "ROWS": self.rows,
+            "TILES": self.tiles,
+            "WARPS_N": self.warps_n,
+            "WARPS_K": self.warps_k,
+            "STAGES": stages,
+        }
+        names = ("Y_T", "SCALE_T", "ZERO_T", "CHANNEL_T", "BIAS_T")
+        defines |= {name: FLOATS[dtype] for name, dtype in zip(names, types[1:], strict=True)}
+        grid = (-(-N // self.block_n) * self.splits, -(-M // self.rows))
+        threads = (self.warps_n * self.warps_k + _BRINGERS) * _WARP_SIZE
+        shared = stages * (self.stage_bytes(types, weights) + _BARRIER_BYTES) + self.room_bytes
+        return Launch(defines, grid, threads, shared, (M, N, K), self.splits, starts_early=True)
+
+
+def _arrange(M, K, rows, weights):
+    """(halves of the image of x, the `Launch` that makes it)."""
+    defines, codes_of_a_thread = {"ROWS": rows}, 16
+    if rows == _ROWS_OF_MMA:
+        defines |= {"TILE_K": weights.step, "PART": weights.part}
+        codes_of_a_thread = 8
+    blocks, row_blocks = rows * K // (codes_of_a_thread * _ARRANGE_THREADS), -(-M // rows)
+    early = rows <= _FEW_ROWS
+    grid = (blocks, row_blocks)
+    launch = Launch(defines, grid, _ARRANGE_THREADS, 0, (M, K), starts_early=early)
+    return row_blocks * _image_halves(rows, K, weights), launch
+
+
+def _image_halves(rows, K, weights):
+    """Of so many rows of x: they and, of few, their sums over the codes that share a scale."""
+    sums = 2 * (K // weights.part) if rows == _ROWS_OF_MMA else 0
+    return rows * (K + sums)

@@ -1,0 +1,62 @@
+"""Floor 3½: the two texts of the product for batches, run one after the other."""
+
+from gemlite_edu.kernel_text import KernelText
+
+_ARRANGE = "arrange"
+
+
+class BatchText:
+    """The text `name` with the learner's `replace`, and those that arrange x for it.
+
+    What a launch needs beside the tensors is a `BatchPlan`. Otherwise like `KernelText`.
+    """
+
+    def __init__(self, name, entry, replace, time_limit):
+        self._product = KernelText(name, entry, replace, time_limit)
+        self._arrange = {
+            way: KernelText(f"arrange_for_{way}", _ARRANGE, None, time_limit)
+            for way in ("mma", "wgmma")
+        }
+        self.source, self.replace = self._product.source, self._product.replace
+
+    def run(self, plan, tensors, out):
+        """Launch both with `tensors` {name: tensor or None}, the first x; write y into `out`."""
+        if out.is_cuda:
+            self.ready(plan, out.device)(tensors.values(), out)
+        else:
+            self._product.run(plan.product, self._with_image(plan, tensors), out)
+
+    def ready(self, plan, device):
+        """Both launches on a GPU, called with (tensors, out); the first of the tensors is x."""
+        arrange = self._arrange[plan.way].ready(plan.arrange, device)
+        product = self._product.ready(plan.product, device)
+
+        def launch_both(tensors, out):
+            x, *others = tensors
+            image = x.new_empty(plan.image_halves)
+            arrange((x,), image)
+            product((image, *others), out)
+
+        return launch_both
+
+    def inspect(self, plan, tensors, y, title, recorded):
+        """A `Report` of the second launch in the simulator under instruments; it writes to `y`."""
+        image = self._with_image(plan, tensors)
+        return self._product.inspect(plan.product, image, y, title, recorded)
+
+    def build_for_simulator(self, plan):
+        """Path of the simulator's library of the product; both are compiled."""
+        self._arrange[plan.way].build_for_simulator(plan.arrange)
+        return self._product.build_for_simulator(plan.product)
+
+    def build_for_gpu(self, plan, device):
+        """The loaded library of the product for a GPU; both are compiled."""
+        self._arrange[plan.way].build_for_gpu(plan.arrange, device)
+        return self._product.build_for_gpu(plan.product, device)
+
+    def _with_image(self, plan, tensors):
+        """The tensors of the second launch."""
+        x, *_ = tensors.values()
+        image = x.new_empty(plan.image_halves)
+        self._arrange[plan.way].run(plan.arrange, {"x": x}, image)
+        return {"x_image": image} | {name: t for name, t in tensors.items() if name != "x"}

@@ -1,0 +1,86 @@
+// The skeleton of the product for batches: y^T = W x^T on tensor cores. Over the groups i of k, before
+// y is finished with whatever is there of the last three,
+//
+//   y[m, n] = sum of scales[i, n] * (W_q[n, k] - zeros[i, n]) * x[m, k]
+//
+//   x_image        x (M, K) half as arrange_for_mma.cu (16 ROWS) or arrange_for_wgmma.cu makes it
+//   W_packed       (N, K)       (tiles, N, 16) words: packing/plane_tiles.py; N a multiple of 8
+//   scales, zeros  (groups, N)  SCALE_T, ZERO_T; a MODE without one leaves it out
+//   y              (M, N)       Y_T: * channel_scales (N) CHANNEL_T * token_scales (M) + bias (N) BIAS_T
+//
+// Grid (ceil(N / BLOCK_N) * S, ceil(M / ROWS)) in clusters of S = 1, 2 or 4 blocks, which share out K
+// and add up what they have. WARPS_K groups of WARPS_N warps take turns in the steps of TILE_K along
+// K, of which each warp multiplies 16 * TILES rows of W; two more warps bring what they need.
+// claim: shared_bytes conflict-free
+#pragma once
+#include <cuda_bf16.h>
+
+#include "cluster.cuh"
+#include "tensor_core.cuh"
+#include "weight_modes.cuh"
+
+constexpr int PLANE = 16, PLANES = 32 / W_NBITS, TILE_K = PLANES * PLANE;
+constexpr int FIELDS = PLANES / 2;                                 // codes of a half of a pair
+constexpr int PART = GROUP_SIZE < TILE_K ? GROUP_SIZE : TILE_K;    // of a step, with one scale
+constexpr int PARTS = TILE_K / PART, TILES_PER_GROUP = GROUP_SIZE / PART;
+constexpr int WORKERS = WARPS_N * WARPS_K, THREADS = (WORKERS + 2) * WARP_SIZE;
+constexpr int BLOCK_N = 16 * TILES * WARPS_N, COLUMNS = ROWS / 8;  // tensor-core columns of y^T
+constexpr float OFFSET = offset_of(0);
+static_assert(offset_of(FIELDS - 1) == OFFSET, "an offset that is the same for all fields");
+
+// What this block adds up.
+struct Share {
+  int first_n, first_m, first_tile, steps;
+};
+
+// A lane's sums: of rows of W (tile, j / 2) and rows of x (column, 2 t + j % 2); tensor_core.cuh.
+using Totals = float[TILES][COLUMNS][4];
+
+#include "gemm_fast_stages.cuh"
+#include "gemm_fast_words.cuh"
+#if ROWS == 16
+#include "gemm_fast_mma.cuh"
+#else
+#include "gemm_fast_wgmma.cuh"
+#endif
+#include "gemm_fast_finish.cuh"
+
+__global__ void __launch_bounds__(THREADS, 1)
+gemm(const unsigned char* x_image, const uint4* W_packed, const SCALE_T* scales,
+     const ZERO_T* zeros, const CHANNEL_T* channel_scales, const float* token_scales,
+     const BIAS_T* bias, Y_T* y, int M, int N, int K) {
+  extern __shared__ __align__(128) unsigned char shared_bytes[];
+  Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
+  const int warp_id = threadIdx.x / WARP_SIZE, lane_id = threadIdx.x % WARP_SIZE;
+  const int splits = blocks_in_cluster(), rank = rank_in_cluster(), tiles = K / TILE_K;
+  const int first_tile = tiles * rank / splits, end_tile = tiles * (rank + 1) / splits;
+  const Share own = {static_cast<int>(blockIdx.x) / splits * BLOCK_N,
+                     static_cast<int>(blockIdx.y) * ROWS, first_tile, end_tile - first_tile};
+  if (warp_id == WORKERS && lane_id == 0) make_barriers(shared);
+  __syncthreads();
+  let_next_kernel_begin();
+  if (HAS_OWN_ROOM) cluster_arrive();
+
+  Totals totals = {};
+  const int group = warp_id / WARPS_N, warp_n = warp_id % WARPS_N * (16 * TILES);
+  if (warp_id == WORKERS) {
+    if (lane_id == 0) bring_weights(shared, own, W_packed, scales, zeros, N);
+  } else if (warp_id == WORKERS + 1) {
+    if (lane_id == 0) bring_x(shared, own, x_image, K);
+  } else {
+    for (int step = group; step < own.steps; step += WARPS_K) {
+      const int stage = step % STAGES;
+      barrier_wait(&shared.full[stage], step / STAGES);
+      add_step(shared.stages[stage], warp_n, totals);
+      __syncwarp();
+      if (lane_id == 0) barrier_arrive(&shared.empty[stage]);
+    }
+  }
+  __syncwarp();
+  if (!HAS_OWN_ROOM) cluster_arrive();
+  cluster_wait();
+  if (warp_id < WORKERS) hand_out(shared, totals, group, warp_n);
+  cluster_arrive();
+  cluster_wait();
+  finish(shared, own, channel_scales, token_scales, bias, y, M, N);
+}

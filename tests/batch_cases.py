@@ -1,0 +1,155 @@
+"""Cases for the product for batches and their right answers, for the simulator and a GPU.
+
+Any two values of two factors meet in a case, as in `fast_cases`.
+"""
+
+import random
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from unittest import mock
+
+import fast_cases
+import torch
+import triton_cases
+from fast_cases import CODES, EXACT, EXTREMES, FP16, FRACTIONS, MIDDLE, RANDOM
+from ternary_cases import PLAIN, SLICED, T_VIEW, UNALIGNED
+from ternary_cases import rows_where_pairs_meet as pairwise
+
+from gemlite_edu import load
+from gemlite_edu.batch_launches import _SHAPES, FAST_GEMM, _Cut
+from gemlite_edu.fast_launches import FastWeights
+from gemlite_edu.scaled_products import parts_error_bound, tensor_core_error_bound
+from gemlite_edu.weight_modes import ChannelScaleMode, WeightMode
+
+BATCH = "gemm_a16wn_fast"
+_ROWS_OF_MMA = 16
+_OFFSET = {8: 1024, 4: 64, 2: 16}  # that the text leaves on codes
+
+
+@dataclass(frozen=True)
+class Case(fast_cases.Case):
+    """A case of the fast GEMV, with how the product is cut.
+
+    rows: of x in a block; of outputs it has the first, second or last `width` that there is for
+    those. splits: blocks that share out K.
+    """
+
+    rows: int = 16
+    width: int = 0
+    splits: int = 1
+
+    def load(self, **options):
+        """The kernel of this case."""
+        return load(BATCH, self.nbits, group_size=self.group_size, **options)
+
+    def as_planned(self):
+        """Products are cut as the case says."""
+        return _cut_as(self)
+
+    def build(self):
+        """A text that differs where the library does."""
+        return str(self.plan("cuda").product.defines)
+
+    def error_bound(self, product):
+        """Of few rows scales meet sums; of more they make weights, as one multiply-add in fp16."""
+        if self.rows == _ROWS_OF_MMA:
+            part = FastWeights(self.nbits, self.group_size).part
+            return parts_error_bound(product, FP16, part=part, offset=_OFFSET[self.nbits])
+        fused = dict(compute_dtype=FP16, fused_dtype=torch.float32)
+        return tensor_core_error_bound(product, FP16, **fused)
+
+
+@contextmanager
+def _cut_as(case):
+    shapes = _SHAPES[case.rows]
+    wanted = _Cut(case.rows, *shapes[min(case.width, len(shapes) - 1)], case.splits)
+    (kind,) = FAST_GEMM.values()
+    kind.plan.cache_clear()
+    rows = mock.patch("gemlite_edu.batch_launches._rows", lambda M: (case.rows,))
+    with rows, mock.patch.object(_Cut, "cost", lambda cut, *_: cut != wanted):
+        yield
+    kind.plan.cache_clear()
+
+
+FACTORS = {
+    "nbits": [8, 4, 2],
+    "M": [1, 15, 33, 70],
+    "N": [8, 64, 136],
+    "least_K": [256, 512, 768],
+    "group_size": [None, 32, 64, 128, 512],
+    "zeros": [MIDDLE, CODES, FRACTIONS],
+    "data": [EXACT, RANDOM, EXTREMES],
+    "memory": [PLAIN, T_VIEW, SLICED, UNALIGNED],
+    "rows": [16, 32, 64, 128, 256],
+    "width": [0, 1, 2],
+}
+# More steps than stages, with several groups of warps and with one.
+LONG_CASES = [
+    Case(4, 9, 64, 2560, rows=16),
+    Case(2, 20, 128, 2048, rows=64, width=1),
+    Case(8, 40, 64, 512, rows=256),
+]
+FACTORS_ON_A_GPU = FACTORS | {
+    "M": [1, 3, 7, 16, 24, 48, 100, 129, 300],
+    "N": [8, 136, 1000, 4104],
+    "least_K": [512, 1536, 4096, 11008],
+    "splits": [1, 2, 4],
+}
+
+
+def all_cases(factors, seed=0):
+    """Every case; another seed combines the values otherwise."""
+    for row in pairwise(factors, seed):
+        case = Case(**row)
+        # Of 2 bits and 256 rows one step alone would fit into a block.
+        yield replace(case, rows=128) if (case.nbits, case.rows) == (2, 256) else case
+
+
+CASES = [*all_cases(FACTORS), *LONG_CASES]
+
+
+def cases_for_a_gpu():
+    """Every way to cut a product, with many numbers and shapes."""
+    yield from all_cases(FACTORS_ON_A_GPU)
+    yield from all_cases(FACTORS_ON_A_GPU, seed=1)
+    for nbits in (8, 4):
+        for rows, shapes in _SHAPES.items():
+            for width in range(len(shapes)):
+                for splits in (1, 2, 4):
+                    yield Case(nbits, rows + 1, 520, 4096, rows=rows, width=width, splits=splits)
+    for splits in (1, 2, 4):
+        yield Case(2, 129, 520, 4096, rows=128, splits=splits)
+
+
+# What a layer has
+
+_FACTORS_OF_A_LAYER = {
+    "weights": [8, 4, 2],
+    "y_dtype": [FP16, torch.bfloat16, torch.float32],
+    "mode": list(WeightMode),
+    "channel_mode": list(ChannelScaleMode),
+    "bias": [False, True],
+    "M": [1, 9, 30, 65],
+    "N": [8, 72],
+    "K_and_group": [(256, None), (256, 32), (768, 64), (1024, 128), (1536, 512)],
+    "scale_dtype": [torch.float32, FP16, torch.bfloat16],
+    "zeros": [triton_cases.CODES, triton_cases.BEYOND, triton_cases.FRACTIONS],
+}
+_MANY = 400
+
+
+def cases_of_a_layer(count):
+    """Cases of `triton_cases` that batch_matmul takes, in which as many different pairs meet."""
+    choose = random.Random(0)
+    drawn = (
+        {name: choose.choice(values) for name, values in _FACTORS_OF_A_LAYER.items()}
+        for _ in range(_MANY)
+    )
+    cases = [triton_cases.example("gemm", **_settled(row), word_bits=32) for row in drawn]
+    return triton_cases.unlike(cases, count)
+
+
+def _settled(row):
+    # Else z s is rounded: 8-bit zeros with 9 digits, scales with 8 of their own.
+    exact = {"zeros": triton_cases.CODES, "scale_dtype": torch.float32}
+    return row | exact if row["weights"] == 8 else row

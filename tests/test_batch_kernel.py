@@ -1,0 +1,253 @@
+"""The product for batches in the simulator: every case against fp64, its plans, its errors."""
+
+import random
+from dataclasses import replace
+from itertools import combinations, product
+
+import pytest
+import torch
+from batch_cases import BATCH, CASES, FACTORS, LONG_CASES, Case
+from fast_cases import EXACT, FP16, RANDOM, gets_it_wrong, inspect, is_right, make_case, run
+from simulator.test_claims import claims_of, is_true
+
+from gemlite_edu import batch_kernel, load, sources
+from gemlite_edu.batch_launches import FAST_GEMM
+from gemlite_edu.errors import KernelTextError
+from gemlite_edu.fast_launches import FastWeights, Types
+
+WIDTHS = (8, 4, 2)
+EVERY_WAY = [Case(4, rows + 1, 64, 256, rows=rows) for rows in (16, 64)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_it_gives_the_right_answer(case):
+    inputs = make_case(case)
+    assert is_right(case, inputs, run(case, inputs))
+
+
+@pytest.mark.parametrize("case", EVERY_WAY, ids=str)
+def test_it_is_safe_and_keeps_its_claim(case):
+    report, inputs = inspect(case)
+    assert report.findings == () and is_right(case, inputs, report.y)
+    (claim,) = claims_of(case.load().source)
+    assert is_true(claim, report), report
+
+
+def test_any_two_values_of_two_factors_meet():
+    for a, b in combinations(FACTORS.keys() - {"rows"}, 2):
+        met = {(getattr(case, a), getattr(case, b)) for case in CASES}
+        assert {*product(FACTORS[a], FACTORS[b])} <= met, (a, b)
+
+
+# How it is cut
+
+
+def plan(M, N, K, nbits=4, group_size=128, multiprocessors=132, largest_cluster=4):
+    (kind,) = FAST_GEMM.values()
+    weights = FastWeights(nbits, group_size)
+    return kind.plan(
+        M, N, K, Types(FP16, FP16, FP16, FP16), weights, multiprocessors, largest_cluster
+    )
+
+
+@pytest.mark.parametrize(
+    "M, N, K, rows, grid, cluster",
+    [
+        (16, 4096, 4096, 16, (128, 1), 2),  # 64 outputs to a block
+        (16, 8192, 8192, 16, (128, 1), 2),  # 128
+        (16, 16384, 16384, 16, (128, 1), 2),  # 256
+        (9, 28672, 8192, 16, (112, 1), 1),  # 256
+        (64, 8192, 8192, 64, (128, 1), 2),
+        (100, 8192, 8192, 128, (128, 1), 2),
+        (256, 4096, 4096, 128, (64, 2), 2),  # more multiprocessors than with 256 rows
+        (256, 8192, 8192, 256, (128, 1), 2),
+        (1024, 8192, 8192, 256, (64, 4), 1),
+    ],
+)
+def test_an_h200_is_filled_by_the_largest_blocks_that_fill_it(M, N, K, rows, grid, cluster):
+    launch = plan(M, N, K).product
+    assert (launch.defines["ROWS"], launch.grid, launch.cluster) == (rows, grid, cluster)
+    assert launch.starts_early
+
+
+def test_x_of_few_rows_is_arranged_early():
+    assert [plan(M, 4096, 4096).arrange.starts_early for M in (16, 32, 33, 64)] == [True] * 2 + [
+        False
+    ] * 2
+
+
+@pytest.mark.parametrize("nbits", WIDTHS)
+def test_a_launch_fits_the_machine(nbits):
+    choose = random.Random(0)
+    for _ in range(300):
+        M, N = choose.randint(1, 1000), 8 * choose.randint(1, 2 ** choose.randint(1, 14))
+        K, group_size = 256 * choose.randint(1, 64), choose.choice((32, 64, 256, None))
+        made = plan(M, N, K, nbits, group_size, choose.choice((1, 78, 132)), choose.choice((1, 4)))
+        launch, defines = made.product, made.product.defines
+        block_n = 16 * defines["TILES"] * defines["WARPS_N"]
+        assert launch.shared_bytes <= 227 * 1024 and launch.threads <= 1024
+        assert launch.grid == (-(-N // block_n) * launch.cluster, -(-M // defines["ROWS"]))
+        assert defines["STAGES"] % defines["WARPS_K"] == 0 and defines["STAGES"] > 1
+        blocks, row_blocks = made.arrange.grid
+        codes = blocks * made.arrange.threads * (8 if made.way == "mma" else 16)
+        assert (codes, row_blocks) == (K * defines["ROWS"], launch.grid[1])
+
+
+def test_the_simulator_has_clusters_of_one():
+    kernel = load(BATCH, 4, group_size=128)
+    assert kernel._plan(16, 8192, 8192, torch.device("cpu")).product.cluster == 1
+
+
+def test_long_cases_have_more_steps_than_stages():
+    for case in LONG_CASES:
+        steps = case.K * case.nbits // 512
+        assert steps > case.plan().product.defines["STAGES"]
+
+
+# Mistakes
+
+
+def any_case(case):
+    return case.data == EXACT and case.N > 8 and case.K * case.M < 40_000
+
+
+def few(case):
+    return any_case(case) and case.rows == 16
+
+
+def many(case):
+    return any_case(case) and case.rows in (32, 64)
+
+
+def several_groups(case):
+    return any_case(case) and case.groups > 1
+
+
+# What a careless hand could do: where it shows, the text, the careless one.
+MISTAKES = {
+    "the offset left, few rows": (few, "zero + OFFSET)", "zero)"),
+    "the offset left, many rows": (many, "if (OFFSET != 0.0f)", "if (false)"),
+    "zero forgotten, few rows": (few, "zero + OFFSET)", "OFFSET)"),
+    "zero not scaled": (many, "-zero * scale)", "-zero)"),
+    "the upper row's scale": (any_case, "warp_n + i * 8 +", "warp_n + i / 2 * 8 +"),
+    "the first group's scale": (several_groups, "tile * PARTS + part;", "part;"),
+    "another column's sum": (few, "threadIdx.x % 4 * 2 + c % 2]", "threadIdx.x % 4 * 2]"),
+    "rows exchanged": (any_case, "pairs[i % 2].of", "pairs[1 - i % 2].of"),
+    "pairs exchanged": (any_case, "of[half + i / 2]", "of[half + 1 - i / 2]"),
+    "the lower codes alone": (any_case, "half = plane / FIELDS * 2", "half = 0"),
+    "one plane of x": (few, "is_second = plane % 2 == 1", "is_second = false"),
+    "the next plane of x": (many, "x + plane * 2 * ROWS", "x + plane * ROWS"),
+    "one bit less": (any_case, "<< W_NBITS) - 1u", "<< W_NBITS - 1) - 1u"),
+    "code beside its place": (any_case, "place = 8 - W_NBITS;", "place = 7 - W_NBITS;"),
+    "the last output left out": (any_case, "n >= N) continue", "n >= N - 4) continue"),
+    "the last row left out": (any_case, "if (m >= M ||", "if (m >= M - 1 ||"),
+    "a group of warps left out": (few, "splits * WARPS_K; ++giver", "splits; ++giver"),
+    "full stages not waited for": (any_case, "barrier_wait(&shared.full[stage]", "(void)(0"),
+    "a stage never given back": (any_case, "if (lane_id == 0) barrier_arrive(", "(void)("),
+    "x never announced": (any_case, "barrier_arrive_expecting(full, X_BYTES);", ""),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
+def test_the_cases_notice_a_mistake(mistake):
+    shows, right, wrong = mistake
+    cases = [case for case in [*CASES, *map(_longer, EVERY_WAY)] if shows(case)]
+    some = random.Random(0).sample(cases, min(3, len(cases)))
+    assert any(gets_it_wrong(case, right, wrong) for case in some)
+
+
+def _longer(case):
+    return replace(case, M=9, N=64, least_K=3072, rows=16) if case.rows == 16 else case
+
+
+# How exact it is
+
+
+@pytest.mark.parametrize("rows", [16, 32])
+def test_activations_of_one_sign_keep_the_error(rows):
+    case = Case(4, M=3, N=64, least_K=1024, data=RANDOM, rows=rows)
+    inputs = make_case(case)
+    inputs = replace(inputs, x=inputs.x.abs())
+    assert is_right(case, inputs, run(case, inputs))
+
+
+@pytest.mark.parametrize("rows", [16, 32])
+def test_what_is_no_number_stays_in_its_row_or_column(rows):
+    case = Case(4, M=3, N=24, least_K=256, rows=rows)
+    inputs = make_case(case)
+    inputs.x[1, 7], inputs.scales[3] = torch.nan, torch.nan
+    lost = torch.zeros(3, 24, dtype=torch.bool)
+    lost[:, 3] = lost[1] = True
+    assert torch.equal(run(case, inputs).isnan(), lost)
+
+
+# Calls
+
+TABLE = """
+__host__ __device__ constexpr float offset_of(int f) { return 0; }
+__device__ half2 dequant_pair(uint32_t pairs, int f) {
+  const float table[] = {-8.0f, -7.0f, -6.0f, -5.0f, -4.0f, -3.0f, -2.0f, -1.0f,
+                         0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f};
+  const uint32_t word = pairs >> 4 * f;
+  return __floats2half2_rn(table[word & 15], table[word >> 16 & 15]);
+}"""
+
+
+@pytest.mark.parametrize("case", EVERY_WAY, ids=str)
+def test_your_numbers_are_what_runs(case):
+    inputs = make_case(case)
+    kernel = case.load(replace={"dequant_pair": TABLE})
+    y = run(case, replace(inputs, zeros=inputs.zeros - 8), kernel=kernel)
+    assert is_right(case, inputs, y)
+
+
+def test_the_gemvs_text_of_4_bits_fits_too():
+    case = EVERY_WAY[0]
+    kernel = case.load(replace={"dequant_pair": sources.hole("dequant_pair", "gemv_a16w84_fast")})
+    inputs = make_case(case)
+    assert is_right(case, inputs, run(case, inputs, kernel=kernel))
+
+
+def test_an_error_in_a_text_is_the_learners_line():
+    with pytest.raises(KernelTextError, match="dequant_pair, line 6: .*wort"):
+        broken = TABLE.replace("[word & 15]", "[wort & 15]")
+        load(BATCH, 4, group_size=128, replace={"dequant_pair": broken}, device="cpu")
+
+
+def test_any_number_of_rows_may_follow_another():
+    kernel = load(BATCH, 4, group_size=128)
+    for M in (5, 20, 0, 5):
+        case = Case(4, M, 16, 256)
+        inputs = make_case(case)
+        operands = inputs.operands(case, kernel)
+        y = kernel(**operands)
+        assert y.shape == (M, 16)
+        assert torch.equal(y, inputs.product(case).exact().half())
+
+
+@pytest.mark.parametrize(
+    "nbits, N, K, told",
+    [
+        (1, 8, 512, "takes codes of .8, 4, 2. bits, N in 8s .* got 1 bits"),
+        (4, 12, 128, "N = 12"),
+        (4, 8, 192, "K = 192"),
+    ],
+)
+def test_weights_beyond_it_are_refused(nbits, N, K, told):
+    kernel = load(BATCH, nbits)
+    W_q = torch.zeros(N, K, dtype=torch.uint8)
+    with pytest.raises(ValueError, match=told):
+        kernel(torch.ones(2, K).half(), *kernel.pack(W_q, 1.0, 0.0))
+
+
+def test_bfloat16_is_refused():
+    with pytest.raises(ValueError, match="x_dtype must be torch.float16 for gemm_a16wn_fast"):
+        load(BATCH, 4, torch.bfloat16)
+
+
+def test_another_gpu_is_refused(monkeypatch):
+    kernel = load(BATCH, 4)
+    operands = kernel.pack(torch.zeros(8, 128, dtype=torch.uint8), 1.0, 0.0)
+    monkeypatch.setattr(batch_kernel, "machine_of", lambda device: ((8, 0), 108))
+    with pytest.raises(ValueError, match="needs compute capability 9.0, and cpu has 8.0"):
+        kernel(torch.ones(2, 128).half(), *operands)
