@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, fields
 
+import torch
+
 from gemlite_edu.dtypes import DType
 from gemlite_edu.layer_operands import is_int
 
@@ -10,6 +12,7 @@ _OUTPUTS = (DType.FP16, DType.BF16, DType.FP32, DType.FP8, DType.FP8e5, DType.IN
 _ACCUMULATORS = (None, DType.FP32, DType.FP16, DType.INT32)
 _WIDTHS = (16, 8, 4, 3, 2, 1)
 _DTYPES = (None, *DType)  # a saved layer has their place in it
+_METADATA = 12  # ints
 
 
 @dataclass(frozen=True)
@@ -74,3 +77,13 @@ class LayerForm:
             raise ValueError(f"no layer is saved as {values}")
         dtypes = (_DTYPES[dtype] for dtype in dtypes)
         return LayerForm(nbits, group_size or None, K, N, *dtypes, bool(scaled))
+
+
+def read_metadata(metadata):
+    """(LayerForm, ints of `LayerWeights`) of a saved layer's metadata."""
+    if metadata.is_meta:
+        raise ValueError("it has no numbers: it is on meta")
+    if metadata.dtype != torch.int64 or tuple(metadata.shape) != (_METADATA,):
+        raise ValueError(f"it must be {_METADATA} ints, got {tuple(metadata.shape)}")
+    ints = metadata.tolist()
+    return LayerForm.from_ints(ints[:8]), ints[8:]

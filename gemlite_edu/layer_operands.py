@@ -97,8 +97,8 @@ def bias_of(bias, N, device):
 def fits_16_bits(scales, zeros, nbits, dtype):
     """Whether dense weights of 16-bit `dtype` are finite, and nearly what the codes say.
 
-    Rounding costs a weight half of the type's eps: 1/16 of a step between codes is allowed. It
-    costs every weight half of the type's smallest number: 1/256 of a step is allowed.
+    Rounding costs a weight half of the type's eps: 1/16 of a step between codes is allowed. A step
+    is to be a normal number of the type: what is less loses digits.
     """
     if dtype not in (torch.float16, torch.bfloat16):
         return False
@@ -108,11 +108,10 @@ def fits_16_bits(scales, zeros, nbits, dtype):
         return False
     zeros = torch.zeros(1) if zeros is None else zeros.float()
     reach = max(2**nbits - 1 - zeros.min().item(), zeros.max().item())  # of codes from their zero
-    smallest_step = limits.tiny * limits.eps / 2 * 256
     return (
         steps.max().item() * reach < limits.max
         and reach * limits.eps / 2 <= 1 / 16
-        and steps.min().item() >= smallest_step
+        and steps.min().item() >= limits.tiny
     )
 
 
@@ -148,6 +147,8 @@ def scaled_activations_of(returned, x):
     if returned[0].shape != x.shape or returned[0].device != x.device:
         came = f"{tuple(returned[0].shape)} on {returned[0].device}"
         raise ValueError(f"scale_activations must return x as {tuple(x.shape)}, got {came}")
+    for tensor in filter(torch.is_tensor, returned):
+        check_no_grad("what scale_activations returns", tensor)
     return returned
 
 

@@ -1,4 +1,4 @@
-"""Floor 4: `GemLiteLinear`, a linear layer of low-bit weights on the Triton kernels (seed 001)."""
+"""Floor 4: `GemLiteLinear`, a linear layer of low-bit weights on the kernels (seed 001)."""
 
 from dataclasses import asdict
 from functools import cache
@@ -8,20 +8,20 @@ import torch
 from gemlite_edu import tuning
 from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.dtypes import DType
-from gemlite_edu.layer_form import LayerForm
+from gemlite_edu.fast_types import FAST, check_taken, fast_types
+from gemlite_edu.layer_form import LayerForm, read_metadata
 from gemlite_edu.layer_operands import (
     check_tensor,
-    fits_16_bits,
     is_int,
     scaled_activations_of,
     token_scales_of,
 )
+from gemlite_edu.layer_text import explained
 from gemlite_edu.layer_weights import TENSORS, packed_weights, saved_weights
+from gemlite_edu.matmul_choices import check_matmul_type
 from gemlite_edu.operands import check_no_grad
-from gemlite_edu.triton_ops import CHOICES, MATMUL_TYPES, choose, form_of, kind_of, linear
-from gemlite_edu.weight_modes import ChannelScaleMode, WeightMode
-
-_METADATA = 12  # ints
+from gemlite_edu.operator_form import OperatorForm
+from gemlite_edu.triton_ops import linear, linear_at_once
 
 
 class GemLiteLinear(torch.nn.Module):
@@ -109,18 +109,8 @@ class GemLiteLinear(torch.nn.Module):
         self.layout, self.mode = weights.layout, weights.mode
         ints = self._form.to_ints() + weights.to_ints()
         self.metadata = torch.tensor(ints, dtype=torch.int64, device=self.W_q.device)
-        scales = self.scales if self.channel_scales is None else self.channel_scales
-        x_dtype, nbits = self.input_dtype.value, self.layout.nbits
-        fits = self._has_dense_form() and fits_16_bits(scales, self.zeros, nbits, x_dtype)
-        self._kind = kind_of(nbits is not None, x_dtype, self.output_dtype.value, fits)
-        dot_dtype = torch.float16 if self.acc_dtype == DType.FP16 else torch.float32
-        y_dtype = self.output_dtype.value
-        self._operator_form = form_of(self.layout, self.mode, y_dtype, dot_dtype, self._kind)
-
-    def _has_dense_form(self):
-        """Whether a library can multiply by dense weights instead, and round no more than once."""
-        is_packed = self.layout.nbits is not None
-        return is_packed and self.mode != WeightMode.FMA and not self.scaled_activations
+        form = OperatorForm.of_layer(self._form, weights)
+        self._kind, self._operator_form = form.kind, form.text()
 
     def scale_activations(self, x):
         """(x of `input_dtype`, scales (M, 1)) with x ~ the product of both; override it at will.
@@ -149,34 +139,37 @@ class GemLiteLinear(torch.nn.Module):
         return self._product(x, "")
 
     def forward_manual(self, x, matmul_type="GEMM"):
-        """Like forward, by the kernel of that name in `triton_ops.MATMUL_TYPES`."""
+        """Like forward, by the kernel of that name in `matmul_choices.MATMUL_TYPES`."""
         self._check_packed()
-        if not isinstance(matmul_type, str) or matmul_type not in MATMUL_TYPES:
-            raise ValueError(
-                f"matmul_type must be one of {', '.join(MATMUL_TYPES)}, got {matmul_type!r}"
-            )
-        if matmul_type == "DEQUANTIZE" and all(name != matmul_type for _, name in self._choices()):
-            raise ValueError(
-                "DEQUANTIZE is for packed weights that fit the 16-bit type of x and y, here: "
-                + self._kind
-            )
+        check_matmul_type(matmul_type, self._kind)
+        if matmul_type in FAST:
+            check_taken(matmul_type, *self._place())
         return self._product(x, matmul_type)
+
+    def _place(self):
+        """Layout, types of x and y, device and N: they decide which CUDA kernels there are."""
+        types = self.input_dtype.value, self.output_dtype.value
+        return self.layout, *types, self.W_q.device, self.out_features
 
     def _product(self, x, matmul_type):
         self._check_packed()
+        tensors = [self._parameters[name] for name in TENSORS]  # sooner found than attributes
+        of_layer = *tensors, self._operator_form, matmul_type
+        y = None if self.scaled_activations else linear_at_once(x, None, *of_layer)
+        return self._checked_product(x, of_layer) if y is None else y
+
+    def _checked_product(self, x, of_layer):
         self._check_x(x)
-        shape, token_scales = x.shape[:-1], None
+        token_scales = None
         if self.scaled_activations:
             x, token_scales = scaled_activations_of(self.scale_activations(x), x)
+            M = x.numel() // self.in_features
+            token_scales = token_scales_of(token_scales, M, x.device)
         if x.dtype != self.input_dtype.value:
             raise TypeError(f"x must be {self.input_dtype.value}, got {x.dtype}")
-        x = x.reshape(-1, self.in_features)
-        token_scales = token_scales_of(token_scales, x.shape[0], x.device)
-        if x.device.type == "cpu" and not torch.compiler.is_compiling():
+        if x.is_cpu and not torch.compiler.is_compiling():
             _notice_cpu()
-        tensors = self.W_q, self.high, self.scales, self.zeros, self.channel_scales, self.bias
-        y = linear(x, token_scales, *tensors, self._operator_form, matmul_type)
-        return y.reshape(*shape, self.out_features)
+        return linear(x, token_scales, *of_layer)
 
     def _check_packed(self):
         if self._operator_form is None:
@@ -194,34 +187,12 @@ class GemLiteLinear(torch.nn.Module):
                 f"x is on {x.device} and the layer on {self.W_q.device}: move one to the other"
             )
 
-    def _choices(self):
-        return CHOICES[self._kind]
-
     def explain(self, M=1):
         """What happens to M rows of x, as a text: the kernel and why, the modes, the types."""
         self._check_packed()
         if not is_int(M):
             raise ValueError(f"M must be an int of at least 1, got {M!r}")
-        chosen = choose(self._kind, M)
-        scales = ChannelScaleMode.of(self.channel_scales is not None, self.scaled_activations)
-        is_int32 = self.input_dtype == DType.INT8 and self.scales is None
-        added = "int32" if is_int32 else "float32"
-        if self.acc_dtype == DType.FP16 and chosen in ("GEMM", "GEMM_SPLITK"):
-            added = "float16"
-        lines = [
-            f"M = {M}: {chosen}, {MATMUL_TYPES[chosen]}",
-            f"{self._kind}:",
-            *(
-                f"  up to {limit} rows: {name}" if limit else f"  beyond: {name}"
-                for limit, name in self._choices()
-            ),
-            f"weights: {self.mode.name}, {self.mode.value}",
-            f"y is multiplied by: {scales.value}",
-            f"x: {self.input_dtype.name}, products are added up in {added}, "
-            f"y: {self.output_dtype.name}",
-            f"layout: {self.layout}",
-        ]
-        return "\n".join(lines)
+        return explained(self, M, self._kind, fast_types(*self._place()))
 
     def extra_repr(self):
         """Sizes, width, groups and types."""
@@ -254,7 +225,7 @@ class GemLiteLinear(torch.nn.Module):
         device = found["W_q"].device if assign or self.W_q is None else self.W_q.device
         metadata = found.pop("metadata")
         try:
-            form, ints = _read(metadata)
+            form, ints = read_metadata(metadata)
             weights = saved_weights(form, ints, found)
         except (ValueError, TypeError) as error:
             errors.append(f"{prefix}metadata: {error}")
@@ -263,16 +234,6 @@ class GemLiteLinear(torch.nn.Module):
             weights.tensors[name] = None if tensor is None else tensor.to(device)
         self._take_form(form)
         self._take_weights(weights)
-
-
-def _read(metadata):
-    """(LayerForm, ints of `LayerWeights`) of a saved layer's metadata."""
-    if metadata.is_meta:
-        raise ValueError("it has no numbers: it is on meta")
-    if metadata.dtype != torch.int64 or tuple(metadata.shape) != (_METADATA,):
-        raise ValueError(f"it must be {_METADATA} ints, got {tuple(metadata.shape)}")
-    ints = metadata.tolist()
-    return LayerForm.from_ints(ints[:8]), ints[8:]
 
 
 @cache

@@ -1,90 +1,23 @@
-"""Floor 4: the Triton kernels as one operator of torch, `gemlite_edu::linear`.
+"""Floor 4: the product of a layer as one operator of torch, `gemlite_edu::linear`.
 
-It chooses the kernel by the number of rows; the one table of that is `CHOICES`.
+It chooses by the number of rows, see `matmul_choices`: a CUDA kernel, a Triton kernel, or dense
+weights and the library.
 """
 
-import json
-from functools import cache, partial
+from functools import lru_cache, partial
 
 import torch
 
 from gemlite_edu import tuning
-from gemlite_edu.dtypes import name_of
-from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
+from gemlite_edu.eager import is_direct
+from gemlite_edu.fast_launches import Types
+from gemlite_edu.fast_types import FAST, fast_types
+from gemlite_edu.matmul_choices import MATMUL_TYPES, choose
+from gemlite_edu.operator_form import OperatorForm
 from gemlite_edu.triton_matmul import Epilogue, TritonWeight, dense, matmul
-from gemlite_edu.weight_modes import WeightMode
-
-MATMUL_TYPES = {
-    "GEMV": "gemv",
-    "GEMV_REVSPLITK": "gemv_revsplitk",
-    "GEMM_SPLITK": "gemm_splitk",
-    "GEMM": "gemm",
-    "DEQUANTIZE": "dense weights, once for each call, and the library's product",
-}
-
-# What computes how many rows of x, up to and with that many.
-CHOICES = {
-    "packed weights that fit the 16-bit type of x and y": (
-        (1, "GEMV"),
-        (64, "GEMM_SPLITK"),
-        (None, "DEQUANTIZE"),
-    ),
-    "packed weights, otherwise": ((1, "GEMV"), (64, "GEMM_SPLITK"), (None, "GEMM")),
-    "weights that are numbers": ((1, "GEMV"), (64, "GEMM_SPLITK"), (None, "GEMM")),
-}
 
 
-def kind_of(is_packed, x_dtype, y_dtype, fits_16_bits):
-    """Which row of `CHOICES` these weights, x and y have.
-
-    fits_16_bits: whether dense weights of the type of x keep what the codes say.
-    """
-    if not is_packed:
-        return "weights that are numbers"
-    if x_dtype == y_dtype and x_dtype.itemsize == 2 and fits_16_bits:
-        return "packed weights that fit the 16-bit type of x and y"
-    return "packed weights, otherwise"
-
-
-def choose(kind, M):
-    """The matmul type for M rows of x.
-
-    >>> choose("packed weights, otherwise", 16)
-    'GEMM_SPLITK'
-    """
-    return next(name for limit, name in CHOICES[kind] if limit is None or M <= limit)
-
-
-def form_of(layout, mode, y_dtype, dot_dtype, kind):
-    """All that is not a tensor, as the one text that the operator takes; kind: of `CHOICES`."""
-    shape = {"K": layout.K}
-    if layout.nbits is None:
-        shape["dtype"] = name_of(layout.dtype)
-    else:
-        shape |= {
-            "nbits": layout.nbits,
-            "group_size": layout.group_size,
-            "word_bits": layout.word_bits,
-        }
-    types = {"mode": mode.name, "y_dtype": name_of(y_dtype), "dot_dtype": name_of(dot_dtype)}
-    return json.dumps(types | {"layout": shape, "kind": kind})
-
-
-@cache
-def _formed(form):
-    """(layout, mode, y_dtype, dot_dtype, kind) of what `form_of` made."""
-    values = json.loads(form)
-    shape = values["layout"]
-    if "dtype" in shape:
-        layout = PlainTiles(getattr(torch, shape["dtype"]), shape["K"])
-    else:
-        layout = PlaneTiles(**shape)
-    y_dtype, dot_dtype = (getattr(torch, values[name]) for name in ("y_dtype", "dot_dtype"))
-    return layout, WeightMode[values["mode"]], y_dtype, dot_dtype, values["kind"]
-
-
-@torch.library.custom_op("gemlite_edu::linear", mutates_args=())
-def linear(
+def _linear(
     x: torch.Tensor,
     token_scales: torch.Tensor | None,
     words: torch.Tensor,
@@ -96,25 +29,82 @@ def linear(
     form: str,
     matmul_type: str,
 ) -> torch.Tensor:
-    """y (M, N) for x (M, K); form: of `form_of`; matmul_type: of `MATMUL_TYPES`, "" to choose."""
-    layout, mode, y_dtype, dot_dtype, kind = _formed(form)
-    weight = TritonWeight(words, layout, mode, scales, zeros, channel_scales, high)
-    epilogue = Epilogue(y_dtype, token_scales, bias)
-    matmul_type = matmul_type or choose(kind, len(x))
-    x = x.contiguous()
+    """form: of `OperatorForm.text`; matmul_type: of `MATMUL_TYPES`, "" to choose by the rows."""
+    tensors = token_scales, words, high, scales, zeros, channel_scales, bias
+    y = _by_cuda(x, *tensors, form, matmul_type)
+    if y is not None:
+        return y
+    of = OperatorForm.of_text(form)
+    weight = TritonWeight(words, of.layout, of.mode, scales, zeros, channel_scales, high)
+    rows = x.reshape(x.shape[:-1].numel(), of.layout.K)
+    matmul_type = matmul_type or choose(of.kind, len(rows))
+    epilogue = Epilogue(of.y_dtype, token_scales, bias)
+    y = _by_others(rows, weight, epilogue, matmul_type, of.dot_dtype)
+    return y.view(*x.shape[:-1], weight.N)
+
+
+def _shape_of_linear(
+    x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
+):
+    y_dtype = OperatorForm.of_text(form).y_dtype
+    return x.new_empty((*x.shape[:-1], words.shape[1]), dtype=y_dtype)
+
+
+# Not torch.library.custom_op: what it checks at each call takes longer than a launch.
+_SCHEMA = torch.library.infer_schema(_linear, mutates_args=())
+torch.library.define("gemlite_edu::linear", _SCHEMA)
+torch.library.impl("gemlite_edu::linear", "default", _linear)
+torch.library.register_fake("gemlite_edu::linear", _shape_of_linear)
+
+linear = torch.ops.gemlite_edu.linear.default  # y (..., N) for x (..., K)
+
+
+def linear_at_once(x, token_scales, words, *others):
+    """What `linear` returns, or None: by a CUDA kernel, where torch need not know of the call.
+
+    It takes x as it comes: for one that does not fit, it returns None.
+    """
+    if is_direct(x, words):
+        return _by_cuda(x, token_scales, words, *others)
+
+
+def _by_cuda(x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type):
+    """y by a CUDA kernel; None where another is chosen."""
+    dtypes = [None if t is None else t.dtype for t in (scales, zeros, channel_scales, bias)]
+    devices = x.device, words.device
+    product = _prepared(form, matmul_type, x.shape, x.dtype, words.shape, *devices, *dtypes)
+    if product is not None:
+        return product(x, words, scales, zeros, channel_scales, token_scales, bias)
+
+
+@lru_cache(maxsize=4096)
+def _prepared(form, matmul_type, shape, x_dtype, words_shape, device, words_device, *dtypes):
+    """The product by a CUDA kernel, see `fast_matmul.prepared`; None where another is chosen."""
+    layout, mode, expected_dtype, y_dtype, _, kind = OperatorForm.of_text(form)
+    fits = x_dtype == expected_dtype and device == words_device and shape[-1:] == (layout.K,)
+    M = shape[:-1].numel()
+    if not fits or M == 0:
+        return None
+    if not matmul_type:
+        fast = fast_types(layout, x_dtype, y_dtype, device, words_shape[1])
+        matmul_type = choose(kind, M, fast)
+    if matmul_type not in FAST:
+        return None
+    types = Types(x_dtype, y_dtype, *(dtype or torch.float32 for dtype in dtypes))
+    return FAST[matmul_type].prepared(shape, words_shape[1], types, layout, mode, device)
+
+
+def _by_others(x, weight, epilogue, matmul_type, dot_dtype):
+    """y (M, N) for x (M, K), by the library or a Triton kernel."""
     if len(x) == 0:
-        return x.new_empty((0, weight.N), dtype=y_dtype)
+        return x.new_empty((0, weight.N), dtype=epilogue.y_dtype)
+    x = x.contiguous()
     if matmul_type == "DEQUANTIZE":
         return _by_library(x, weight, epilogue)
     name = MATMUL_TYPES[matmul_type]
     run = partial(_run, name, epilogue=epilogue, dot_dtype=dot_dtype)
     timed = partial(_timed, run, epilogue)
     return run(x, weight, tuning.config_for(name, x, weight, timed, dot_dtype))
-
-
-@linear.register_fake
-def _(x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type):
-    return x.new_empty((x.shape[0], words.shape[1]), dtype=_formed(form)[2])
 
 
 def _run(name, x, weight, config, epilogue, dot_dtype):

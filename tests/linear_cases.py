@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import torch
+from fast_cases import LARGEST_OFFSET
 
 from gemlite_edu import reference
 from gemlite_edu.core import DType, GemLiteLinear
@@ -10,6 +11,7 @@ from gemlite_edu.scaled_products import (
     TRUNCATION,
     ScaledProduct,
     factored_error_bound,
+    parts_error_bound,
     tensor_core_error_bound,
 )
 
@@ -58,14 +60,25 @@ class Problem:
         y_dtype = self.layer.output_dtype.value
         if kernel == "DEQUANTIZE":
             return dequantized_bound(product, y_dtype)
+        if kernel == "GEMV_FAST":
+            return self.bound_in_parts(product, LARGEST_OFFSET[self.layer.W_nbits])
+        if kernel == "GEMM_FAST" and len(product.x) <= 16:
+            return self.bound_in_parts(product, 4 * 2**self.layer.W_nbits)
         if kernel.startswith("GEMV"):
             return factored_error_bound(product, y_dtype, fused_dtype=self.fused_dtype)
         compute_dtype = torch.bfloat16 if product.x.dtype == torch.bfloat16 else torch.float16
         if product.x.dtype == self.codes.dtype == torch.int8:
             compute_dtype = torch.int8
+        fused_dtype = torch.float32 if kernel == "GEMM_FAST" else self.fused_dtype
         return tensor_core_error_bound(
-            product, y_dtype, compute_dtype=compute_dtype, fused_dtype=self.fused_dtype
+            product, y_dtype, compute_dtype=compute_dtype, fused_dtype=fused_dtype
         )
+
+    def bound_in_parts(self, product, offset):
+        """For codes that meet x with an offset on them, and scales the sums of their part of k."""
+        part = min(self.layer.layout.padded_group, self.layer.layout.tile)
+        y_dtype = self.layer.output_dtype.value
+        return parts_error_bound(product, y_dtype, part=part, offset=offset)
 
 
 def dequantized_bound(product, dtype):

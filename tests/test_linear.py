@@ -18,8 +18,8 @@ from gemlite_edu import linear as linear_module
 from gemlite_edu import quantize_linear, reference, triton_ops
 from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.core import DType, GemLiteLinear
+from gemlite_edu.matmul_choices import CHOICES, MATMUL_TYPES, choose
 from gemlite_edu.packing.rows_cols import pack_over_cols, pack_over_rows
-from gemlite_edu.triton_ops import CHOICES, MATMUL_TYPES
 
 N, K = 20, 128
 CODES = torch.randint(0, 16, (N, K), generator=torch.Generator().manual_seed(0)).to(torch.uint8)
@@ -536,7 +536,8 @@ def test_no_rows(group_size):
     layer = make(4, group_size, K=192, bias=torch.float16).layer
     for shape in ((0, 192), (2, 0, 192)):
         x = torch.zeros(shape).half()
-        for y in (layer(x), *(layer.forward_manual(x, kernel) for kernel in MATMUL_TYPES)):
+        kernels = (*KERNELS, "DEQUANTIZE")
+        for y in (layer(x), *(layer.forward_manual(x, kernel) for kernel in kernels)):
             assert y.shape == (*shape[:-1], N) and y.dtype == torch.float16
     scaled = make(4, group_size, K=192, x=DType.INT8, scaled=True).layer
     assert scaled(torch.zeros(0, 192).half()).shape == (0, N)
@@ -892,7 +893,7 @@ def test_choices_are_total():
         *limits, last = [limit for limit, _ in rows]
         assert last is None and limits == sorted(set(limits)) and all(limit > 0 for limit in limits)
         for M in (0, 1, 2, 15, 16, 17, 63, 64, 65, 4096, 10**6):
-            assert triton_ops.choose(kind, M) in MATMUL_TYPES
+            assert choose(kind, M) in MATMUL_TYPES
 
 
 def test_every_layer_has_a_kind():

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -10,8 +11,8 @@ from linear_cases import activations, make
 from gemlite_edu import tuning
 from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.core import DType, GemLiteLinear
+from gemlite_edu.matmul_choices import MATMUL_TYPES
 from gemlite_edu.triton_kernels.configs import candidates
-from gemlite_edu.triton_ops import MATMUL_TYPES
 
 N, K = 256, 512
 FEW = 4  # configs that are measured here: each is compiled
@@ -32,6 +33,9 @@ def problem():
     return problem
 
 
+FEW_ROWS, SOME_ROWS, MANY_ROWS = 3, 16, 600  # for the CUDA GEMV, the CUDA product, the library
+
+
 def kernel_for(layer, M):
     """Its name, as `explain` has it."""
     return layer.explain(M).split()[3].strip(",")
@@ -47,7 +51,7 @@ def test_every_kernel_is_as_near_to_the_oracle_as_derived(problem, kernel, M):
     assert torch.equal(problem.layer.forward_manual(x.cuda(), kernel), y)  # in the same order
 
 
-@pytest.mark.parametrize("M", [0, 1, 3, 65])
+@pytest.mark.parametrize("M", [0, 1, FEW_ROWS, SOME_ROWS, MANY_ROWS])
 def test_forward_runs_what_explain_names(problem, M):
     x = activations(M, K)
     y = problem.layer(x.cuda())
@@ -101,7 +105,7 @@ def test_a_config_is_measured_once_kept_and_loaded(problem, monkeypatch, tmp_pat
     monkeypatch.setattr(tuning, "_measures", True)
     monkeypatch.setattr(tuning, "candidates", lambda *problem: candidates(*problem)[:FEW])
     x, path = activations(1, K), tmp_path / "configs.json"
-    y = problem.layer(x.cuda())
+    y = problem.layer.forward_manual(x.cuda(), "GEMV")
     problem.assert_right(y, x, kernel="GEMV")
     GemLiteLinear.cache_config(path)
     content = json.loads(path.read_text())
@@ -112,11 +116,12 @@ def test_a_config_is_measured_once_kept_and_loaded(problem, monkeypatch, tmp_pat
     tuning.reset()
     monkeypatch.setattr(tuning, "measured", None)  # would raise
     GemLiteLinear.load_config(path)
-    assert torch.equal(problem.layer(x.cuda()), y)
+    assert torch.equal(problem.layer.forward_manual(x.cuda(), "GEMV"), y)
 
 
-def test_nothing_is_measured_while_a_graph_is_captured(problem, monkeypatch):
-    x = activations(3, K).cuda()
+@pytest.mark.parametrize("M", [FEW_ROWS, SOME_ROWS])
+def test_nothing_is_measured_while_a_graph_is_captured(problem, monkeypatch, M):
+    x = activations(M, K).cuda()
     y = problem.layer(x)  # compiles
     monkeypatch.setattr(tuning, "_measures", True)
     monkeypatch.setattr(tuning, "measured", None)  # would raise
@@ -125,10 +130,22 @@ def test_nothing_is_measured_while_a_graph_is_captured(problem, monkeypatch):
         captured = problem.layer(x)
     x.zero_()
     graph.replay()
-    assert torch.equal(captured.cpu(), problem.bias.expand(3, N))
-    x.copy_(activations(3, K))
+    assert torch.equal(captured.cpu(), problem.bias.expand(M, N))
+    x.copy_(activations(M, K))
     graph.replay()
     assert torch.equal(captured, y)
+
+
+def test_a_graph_may_be_the_first_to_call_a_layer():
+    layer, x = (
+        make(4, 128, N=N + 16, K=K, bias=torch.float32).layer.cuda(),
+        activations(2, K).cuda(),
+    )
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = layer(x)
+    graph.replay()
+    assert torch.equal(captured, layer(x))
 
 
 # torch.compile, streams, devices
@@ -141,7 +158,7 @@ def fresh_compiler():
     torch.compiler.reset()
 
 
-@pytest.mark.parametrize("M", [1, 3, 65])
+@pytest.mark.parametrize("M", [1, FEW_ROWS, SOME_ROWS, MANY_ROWS])
 def test_torch_compile_with_cuda_graphs(fresh_compiler, problem, M):
     model = torch.nn.Sequential(problem.layer, torch.nn.ReLU())
     compiled = torch.compile(model, fullgraph=True, mode="reduce-overhead")
@@ -168,7 +185,7 @@ def test_one_graph_for_any_number_of_rows(fresh_compiler, problem):
             assert torch.equal(compiled(x), problem.layer(x))
 
 
-@pytest.mark.parametrize("M", [1, 3, 65])
+@pytest.mark.parametrize("M", [1, FEW_ROWS, SOME_ROWS, MANY_ROWS])
 def test_it_runs_on_the_current_stream(problem, M):
     x = activations(M, K)
     expected = problem.layer(x.cuda())  # compiles
@@ -183,7 +200,7 @@ def test_it_runs_on_the_current_stream(problem, M):
 
 
 @pytest.mark.parametrize("number", range(torch.cuda.device_count()))
-@pytest.mark.parametrize("M", [1, 3, 65])
+@pytest.mark.parametrize("M", [1, FEW_ROWS, SOME_ROWS, MANY_ROWS])
 def test_it_runs_where_its_tensors_are(problem, M, number):
     x, device = activations(M, K), torch.device("cuda", number)
     expected = problem.layer(x.cuda())
@@ -198,3 +215,49 @@ def test_cpu_and_gpu_agree_in_one_process(problem):
     y = problem.layer(x.cuda())
     problem.assert_right(problem.layer.cpu()(x), x, kernel="GEMM_SPLITK")
     assert torch.equal(problem.layer.cuda()(x.cuda()), y)
+
+
+# Of one call nothing stays for the next
+
+
+@pytest.mark.parametrize("M", [1, FEW_ROWS])
+def test_few_rows_are_for_the_cuda_kernel(problem, M):
+    assert kernel_for(problem.layer, M) == "GEMV_FAST"
+
+
+def test_other_weights_are_those_that_count(problem):
+    layer, x = problem.layer, activations(1, K)
+    first = layer(x.cuda())
+    other = make(4, 64, N=N, K=K, bias=torch.float16, seed=7)
+    layer.pack(other.codes.cuda(), other.scales, other.zeros, other.bias)
+    other.assert_right(layer(x.cuda()), x, kernel="GEMV_FAST")
+    layer.load_state_dict(make(4, 64, N=N, K=K, bias=torch.float16).layer.state_dict())
+    assert torch.equal(layer(x.cuda()), first)
+    layer.bias = torch.nn.Parameter(problem.bias.float().cuda() + 1, requires_grad=False)
+    torch.testing.assert_close(layer(x.cuda()), first + 1, rtol=2**-9, atol=2**-6)
+
+
+def test_many_calls_in_several_threads_and_streams_do_not_meet(problem):
+    rows = [activations(1, K, seed=seed).cuda() for seed in range(8)]
+    expected = [problem.layer(x) for x in rows]
+    torch.cuda.synchronize()
+
+    def work(number):
+        with torch.inference_mode(), torch.cuda.stream(torch.cuda.Stream()):
+            found = [problem.layer(rows[number]) for _ in range(200)]
+            torch.cuda.current_stream().synchronize()
+        return all(torch.equal(y, expected[number]) for y in found)
+
+    with ThreadPoolExecutor() as threads:
+        assert all(threads.map(work, range(len(rows))))
+
+
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad])
+def test_x_that_begins_anywhere_and_any_leading_dimensions(problem, mode):
+    x = activations(6, K).cuda()
+    with mode():
+        y = problem.layer(x)
+        shifted = torch.empty(6 * K + 1, device="cuda").half()[1:].view(6, K).copy_(x)
+        for view in (shifted, x.reshape(2, 3, K), x.T.contiguous().T):
+            assert torch.equal(problem.layer(view).reshape(6, N), y)
+        assert torch.equal(problem.layer(x[0]), problem.layer(x[:1])[0])

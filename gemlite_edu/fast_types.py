@@ -1,0 +1,47 @@
+"""Floor 4: which CUDA kernels there are for a layout of weights, on the machine where they are."""
+
+from functools import cache
+
+from gemlite_edu import batch_matmul, cuda, fast_matmul
+from gemlite_edu.dtypes import name_of
+from gemlite_edu.kernel_text import capability_of
+
+# {matmul type: the module of its `takes` and `prepared`}
+FAST = {"GEMV_FAST": fast_matmul, "GEMM_FAST": batch_matmul}
+
+
+def fast_types(layout, x_dtype, y_dtype, device, N):
+    """Those of `FAST` for N rows of such weights, x and y: none on the CPU or without nvcc.
+
+    The simulator takes seconds where Triton's interpreter takes milliseconds.
+    """
+    if device.type != "cuda" or not _finds_nvcc():
+        return ()
+    return tuple(name for name in FAST if _is_taken(name, layout, x_dtype, y_dtype, device, N))
+
+
+def check_taken(name, layout, x_dtype, y_dtype, device, N):
+    """Raise unless that one of `FAST` takes such weights, x and y, on the CPU the simulator."""
+    if not _is_taken(name, layout, x_dtype, y_dtype, device, N):
+        raise ValueError(
+            f"{name} does not take {name_of(x_dtype)} x, {name_of(y_dtype)} y and N = {N} with "
+            f"{layout} on {device}: take another matmul_type"
+        )
+
+
+def _is_taken(name, layout, x_dtype, y_dtype, device, N):
+    return FAST[name].takes(layout, x_dtype, y_dtype, capability_of(device), N)
+
+
+@cache
+def _finds_nvcc():
+    """Whether CUDA kernels can be compiled; says once if not."""
+    try:
+        cuda.find_nvcc()
+    except RuntimeError:
+        print(
+            "nvcc, the CUDA compiler, was not found: GemLiteLinear takes its Triton kernels, which "
+            "are slower for few rows. Install the CUDA toolkit and set CUDA_HOME."
+        )
+        return False
+    return True

@@ -1,0 +1,31 @@
+"""Floor 4: what a `GemLiteLinear` does with rows of x, in words."""
+
+from gemlite_edu.dtypes import DType
+from gemlite_edu.matmul_choices import MATMUL_TYPES, choices, choose
+from gemlite_edu.weight_modes import ChannelScaleMode
+
+
+def explained(layer, M, kind, fast):
+    """The text of `GemLiteLinear.explain`. kind, fast: as for `choices`."""
+    chosen = choose(kind, M, fast)
+    scales = ChannelScaleMode.of(layer.channel_scales is not None, layer.scaled_activations)
+    lines = [
+        f"M = {M}: {chosen}, {MATMUL_TYPES[chosen]}",
+        f"{kind}:",
+        *(
+            f"  up to {limit} rows: {name}" if limit else f"  beyond: {name}"
+            for limit, name in choices(kind, fast)
+        ),
+        f"weights: {layer.mode.name}, {layer.mode.value}",
+        f"y is multiplied by: {scales.value}",
+        f"x: {layer.input_dtype.name}, products are added up in {_added_in(layer, chosen)}, "
+        f"y: {layer.output_dtype.name}",
+        f"layout: {layer.layout}",
+    ]
+    return "\n".join(lines)
+
+
+def _added_in(layer, chosen):
+    if layer.acc_dtype == DType.FP16 and chosen in ("GEMM", "GEMM_SPLITK"):
+        return "float16"
+    return "int32" if layer.input_dtype == DType.INT8 and layer.scales is None else "float32"

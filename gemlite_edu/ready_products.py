@@ -1,0 +1,51 @@
+"""Floor 4: what the products at the memory limit share as functions of torch tensors."""
+
+from functools import partial
+
+import torch
+
+from gemlite_edu.fast_launches import Types
+from gemlite_edu.operands import aligned
+
+_NAMES = ("x", "W_packed", "scales", "zeros", "channel_scales", "token_scales", "bias")
+
+
+def multiply(prepared, x, weight, epilogue):
+    """y (M, N) for x (M, K) by the product that prepared(...) makes; ValueError for another x."""
+    if x.dim() != 2 or x.shape[1] != weight.layout.K or x.device != weight.words.device:
+        raise ValueError(
+            f"x must be (M, {weight.layout.K}) on {weight.words.device}, "
+            f"got {tuple(x.shape)} on {x.device}"
+        )
+    optional = weight.scales, weight.zeros, weight.channel_scales, epilogue.bias
+    types = Types(x.dtype, epilogue.y_dtype, *map(_dtype_of, optional))
+    if len(x) == 0:
+        return x.new_empty((0, weight.N), dtype=types.y)
+    product = prepared(x.shape, weight.N, types, weight.layout, weight.mode, x.device)
+    factors = weight.scales, weight.zeros, weight.channel_scales, epilogue.token_scales
+    return product(x, weight.words, *factors, epilogue.bias)
+
+
+def product_of(text, plan, y_shape, y_dtype, device):
+    """What maps x, words and the other tensors to y on the device, by `text` as `plan` says."""
+    if device.type == "cuda":
+        run = text.ready(plan, device)
+    else:
+        run = partial(_simulate, text, plan)
+
+    def product(x, words, *others):
+        y = x.new_empty(y_shape, dtype=y_dtype)
+        run((aligned(x), aligned(words), *others), y)
+        return y
+
+    return product
+
+
+def _simulate(text, plan, tensors, y):
+    M = y.shape[:-1].numel()
+    named = dict(zip(_NAMES, tensors, strict=True))
+    text.run(plan, named | {"x": named["x"].reshape(M, -1)}, y.view(M, -1))
+
+
+def _dtype_of(tensor):
+    return torch.float32 if tensor is None else tensor.dtype

@@ -1,0 +1,48 @@
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from gemlite_edu.core import GemLiteLinear
+
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "tools"))
+
+import call_overhead
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """A layer on the CPU; each call is made once, and its time is how many there were."""
+    layer = GemLiteLinear(4, 64, 128, 20)
+    codes = torch.randint(0, 16, (20, 128), dtype=torch.uint8)
+    layer.pack(codes, torch.ones(20, 2), torch.ones(20, 2))
+    times = iter(range(1, 100))
+
+    def host_us(call):
+        call()
+        return float(next(times))
+
+    monkeypatch.setattr(call_overhead, "host_us", host_us)
+    monkeypatch.setattr(call_overhead, "example", lambda M: (layer, torch.ones(M, 128).half()))
+
+
+@pytest.mark.parametrize("M, matmul_type", [(1, "GEMV"), (16, "GEMM_SPLITK")])
+def test_every_part_is_called_from_the_launch_to_the_layer(small, M, matmul_type):
+    found = call_overhead.of_rows(M)
+    assert found["matmul_type"] == matmul_type
+    names = list(found["parts"])
+    assert names[0] == "Triton's launches" and names[-1] == "torch.nn.Module"
+    totals = [part["total_us"] for part in found["parts"].values()]
+    assert totals == list(range(1, len(names) + 1))
+    assert all(part["own_us"] == 1 for part in found["parts"].values())
+    about = {"device": "a GPU", "date": "today", "torch": "2", "layer": "one", "rows": {M: found}}
+    lines = list(call_overhead.table(about))
+    assert len(lines) == 2 + len(names) and lines[2] == "| Triton's launches | 1.00 | 1.00 |"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_it_says_so_in_one_sentence():
+    with pytest.raises(SystemExit, match="needs a CUDA GPU that torch can see") as ended:
+        call_overhead.main()
+    assert "\n" not in str(ended.value)

@@ -1,0 +1,138 @@
+"""Measure what an eager call of GemLiteLinear costs on the host, part by part; it needs a GPU.
+
+python tools/call_overhead.py      (writes benchmarks/data/call_overhead_<device>.json)
+
+Each part is called with all parts before it, by the functions that the layer itself calls, in
+torch.inference_mode; its time is what they take together, less what the parts before it take.
+"""
+
+import json
+import statistics
+import sys
+import time
+from datetime import date
+from functools import partial
+from unittest import mock
+
+import torch
+
+from gemlite_edu import cuda, measurements, triton_matmul, triton_ops
+from gemlite_edu import linear as linear_module
+from gemlite_edu.core import GemLiteLinear
+from gemlite_edu.fast_types import FAST
+
+N, K, GROUP_SIZE = 4096, 4096, 128
+ROWS = (1, 16)
+_CALLS, _TURNS = 300, 21  # the GPU's queue holds about a thousand launches
+
+
+def record():
+    """{"device", "date", "torch", rows: {matmul type, parts}}; parts: {what: total, own us}."""
+    return {
+        "device": torch.cuda.get_device_name(),
+        "date": str(date.today()),
+        "torch": torch.__version__,
+        "layer": f"4 bits, group_size={GROUP_SIZE}, {K} to {N}",
+        "rows": {M: of_rows(M) for M in ROWS},
+    }
+
+
+@torch.inference_mode()
+def of_rows(M):
+    """What computes M rows of x, and its parts: microseconds with all before it, and its own."""
+    layer, x = example(M)
+    chosen = layer.explain(M).split()[3].strip(",")
+    parts, before = {}, 0.0
+    for name, call in parts_of(layer, x, chosen):
+        total = host_us(call)
+        parts[name] = {"total_us": round(total, 2), "own_us": round(total - before, 2)}
+        before = total
+    return {"matmul_type": chosen, "parts": parts}
+
+
+def example(M):
+    """A layer on the GPU, and x (M, K)."""
+    layer = GemLiteLinear(4, GROUP_SIZE, K, N)
+    codes = torch.randint(0, 16, (N, K), dtype=torch.uint8)
+    scales = torch.rand(N, K // GROUP_SIZE).half() + 1
+    layer.pack(codes, scales, torch.full((N, K // GROUP_SIZE), 8.0))
+    return layer.cuda(), torch.randn(M, K, device="cuda").half()
+
+
+def parts_of(layer, x, chosen):
+    """(what is added, a call of all up to it), from the launch to the layer."""
+    layer(x)  # compiles, and measures configs
+    ((operands, _),) = watched(linear_module, "linear_at_once", lambda: layer(x))
+    yield from (cuda_parts if chosen in FAST else triton_parts)(operands)
+    yield "the layer's own", lambda: layer.forward(x)
+    yield "torch.nn.Module", lambda: layer(x)
+
+
+def cuda_parts(operands):
+    """Those of a CUDA kernel."""
+    run = partial(triton_ops.linear_at_once, *operands)
+    (((launch, *tensors), _),) = watched(cuda.ReadyLaunch, "packed", run)
+    ((prepared, _),) = watched(triton_ops, "_prepared", run)
+    packed, product = launch.packed(*tensors), triton_ops._prepared(*prepared)
+    x, token_scales, words, _, scales, zeros, channel_scales, bias, _, _ = operands
+    of_product = x, words, scales, zeros, channel_scales, token_scales, bias
+    yield "the launch", lambda: launch.library.launch(packed)
+    yield "its arguments", lambda: launch(*tensors)
+    yield "a tensor for y", lambda: product(*of_product)
+    yield "the choice", lambda: triton_ops._by_cuda(*operands)
+    yield "whether torch must know", lambda: triton_ops.linear_at_once(*operands)
+
+
+def triton_parts(operands):
+    """Those of Triton kernels."""
+    run = partial(triton_ops.linear, *operands)
+    launches = watched(triton_matmul, "launch", run)
+    ((product, named),) = watched(triton_ops, "matmul", run)
+    yield "Triton's launches", lambda: [triton_matmul.launch(*a, **n) for a, n in launches]
+    yield "grids, tensors for sums and y", lambda: triton_ops.matmul(*product, **named)
+    yield "the choice", lambda: triton_ops._linear(*operands)
+    yield "torch's dispatcher", lambda: triton_ops.linear(*operands)
+
+
+def watched(owner, name, call):
+    """[(arguments, named arguments)] with which `call` calls a function of a module or class."""
+    function = getattr(owner, name)
+    with mock.patch.object(owner, name, autospec=True, side_effect=function) as spy:
+        call()
+    return [(one.args, one.kwargs) for one in spy.call_args_list]
+
+
+def host_us(call):
+    """Microseconds of the host for a call, the median over some turns; the GPU is waited for
+    between turns only."""
+    found = []
+    for _ in range(_TURNS):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(_CALLS):
+            call()
+        found.append((time.perf_counter() - start) / _CALLS * 1e6)
+    return statistics.median(found)
+
+
+def table(found):
+    """The record in Markdown."""
+    yield f"{found['device']}, {found['date']}, torch {found['torch']}; {found['layer']}"
+    for M, row in found["rows"].items():
+        yield f"\n| {M} rows, {row['matmul_type']} | own us | total us |\n|---|---|---|"
+        for name, part in row["parts"].items():
+            yield f"| {name} | {part['own_us']:.2f} | {part['total_us']:.2f} |"
+
+
+def main():
+    if not torch.cuda.is_available():
+        sys.exit("tools/call_overhead.py needs a CUDA GPU that torch can see")
+    found = record()
+    csv = measurements.path_of(found["device"])
+    path = csv.with_name(csv.stem.replace("bench_", "call_overhead_") + ".json")
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print("\n".join(table(found)), f"\nwritten to {path}")
+
+
+if __name__ == "__main__":
+    main()
