@@ -135,3 +135,9 @@ def _dense_rows(weights, n):
         for tensor in (weights.scales, weights.zeros)
     )
     return (weights.W_q[rows].double() - zeros) * scales
+
+
+def kept_of(weights):
+    """Which weights of a sparse `QuantizedWeight` are kept, as `pack_sparse_1in2` takes it."""
+    zeros = weights.zeros.repeat_interleave(weights.group_size, 1)
+    return tiled_sparsity_50((weights.W_q != zeros).half())

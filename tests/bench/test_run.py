@@ -10,6 +10,7 @@ import pytest
 import torch
 from replayed_calls import ReplayedCalls
 
+from gemlite_edu.batch_launches import FAST_GEMM
 from gemlite_edu.bench import __main__ as command
 from gemlite_edu.bench import run as run_module
 from gemlite_edu.bench.candidate import Candidate, candidates
@@ -18,7 +19,7 @@ from gemlite_edu.bench.measure import Refused, Result, measure
 from gemlite_edu.bench.problem import Problem, WeightFormat
 from gemlite_edu.bench.run import cells_of, problems_of, row_of, run
 from gemlite_edu.bench.table import table
-from gemlite_edu.kernels import KERNELS
+from gemlite_edu.kernels import FAST_KERNELS, KERNELS
 from gemlite_edu.measurements import read
 from gemlite_edu.ternary_launches import TERNARY_KERNELS
 from gemlite_edu.timing import Timing
@@ -135,7 +136,9 @@ def test_the_table_has_the_fastest_first_and_refusals_last(without_gpu):
 def test_every_kernel_of_the_package_and_every_peer_takes_part():
     triton = {"gemlite_linear", "triton_mixed_mm", *(f"triton_{name}" for name in TRITON_KERNELS)}
     products_of_int8 = {*TERNARY_KERNELS, "int_mm"}
-    assert set(candidates()) == {*KERNELS, *triton, *PEERS, *products_of_int8}
+    fast = {*FAST_KERNELS, *(f"{name}_bf16" for name in FAST_KERNELS), *FAST_GEMM}
+    fast.add("gemv_a16wn_fast_table")
+    assert set(candidates()) == {*KERNELS, *fast, *triton, *PEERS, *products_of_int8}
 
 
 def test_a_peer_is_added_by_a_file(monkeypatch, tmp_path):
@@ -176,6 +179,69 @@ def test_ours_and_cublas_compute_the_problem(name, weights, monkeypatch):
     generator = torch.Generator().manual_seed(4)
     result = measure(candidate, problem, replace(CARD, read_gb_per_s=1e9), generator, ReplayedCalls)
     assert result.error < 2**-11
+
+
+OF_FAST_KERNELS = [
+    *(("gemv_a16wn_fast", weights) for weights in ("W8", "W4 g32", "W2", "W1 g128")),
+    *(("gemv_a16w7_sparse_fast", weights) for weights in ("W7 sparse", "W7 g64 sparse")),
+]
+
+
+@pytest.mark.parametrize("name, weights", OF_FAST_KERNELS)
+@pytest.mark.parametrize("end, error", [("", 2**-10), ("_bf16", 2**-8)])
+def test_a_fast_gemv_computes_the_problem(name, weights, end, error, monkeypatch):
+    monkeypatch.setattr(
+        "gemlite_edu.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+    )
+    candidate = candidates()[name + end]
+    problem = Problem(WeightFormat.parse(weights), M=3, N=33, K=384)
+    generator = torch.Generator().manual_seed(4)
+    result = measure(candidate, problem, replace(CARD, read_gb_per_s=1e9), generator, ReplayedCalls)
+    assert result.error < error
+
+
+def test_a_table_of_the_codes_computes_the_problem(monkeypatch):
+    monkeypatch.setattr(
+        "gemlite_edu.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+    )
+    candidate = candidates()["gemv_a16wn_fast_table"]
+    assert candidate.why_not(Problem(WeightFormat.parse("W8 g128"), 1, 64, 384)) == "4-bit weights"
+    problem = Problem(WeightFormat.parse("W4 g128"), M=2, N=33, K=384)
+    generator = torch.Generator().manual_seed(4)
+    result = measure(candidate, problem, replace(CARD, read_gb_per_s=1e9), generator, ReplayedCalls)
+    assert result.error < 2**-10
+
+
+NOT_OF_FAST_KERNELS = [
+    *(("gemv_a16wn_fast", weights) for weights in ("W16", "W3", "W4 g16", "W7 sparse")),
+    *(("gemv_a16w7_sparse_fast", weights) for weights in ("W16", "W7", "W4", "W7 g96 sparse")),
+]
+
+
+@pytest.mark.parametrize("name, weights", NOT_OF_FAST_KERNELS)
+def test_a_fast_gemv_says_what_it_takes(name, weights):
+    candidate = candidates()[name]
+    assert candidate.why_not(Problem(WeightFormat.parse(weights), 1, 64, 384))
+    assert candidate.why_not(Problem(WeightFormat(4), 65, 64, 384)).endswith("M up to 64")
+
+
+@pytest.mark.parametrize("weights", ["W4 g128", "W8", "W2 g64"])
+def test_the_fast_gemm_computes_the_problem(weights, monkeypatch):
+    monkeypatch.setattr(
+        "gemlite_edu.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+    )
+    candidate = candidates()["gemm_a16wn_fast"]
+    problem = Problem(WeightFormat.parse(weights), M=20, N=64, K=512)
+    generator = torch.Generator().manual_seed(4)
+    result = measure(candidate, problem, replace(CARD, read_gb_per_s=1e9), generator, ReplayedCalls)
+    assert result.error < 2**-10
+
+
+@pytest.mark.parametrize("weights", ["W16", "W3", "W1", "W4 g16", "W7 sparse"])
+def test_the_fast_gemm_says_what_it_takes(weights):
+    candidate = candidates()["gemm_a16wn_fast"]
+    assert candidate.why_not(Problem(WeightFormat.parse(weights), 16, 64, 512))
+    assert candidate.why_not(Problem(WeightFormat(4), 16, 60, 512)) == "N in 8s, K in 128s"
 
 
 @pytest.mark.parametrize("name", ["gemv_a8w2_dp4a", "gemm_a8w2_wmma", "cublas_bf16"])

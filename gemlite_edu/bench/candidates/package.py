@@ -7,6 +7,7 @@ import torch
 
 from gemlite_edu import sources
 from gemlite_edu.bench.candidate import Candidate, Prepared
+from gemlite_edu.bench.problem import kept_of
 from gemlite_edu.kernels import KERNELS, load
 from gemlite_edu.packing import (
     BitPlanes3,
@@ -14,7 +15,6 @@ from gemlite_edu.packing import (
     pack_3bit_planes,
     pack_sparse_1in2,
     pack_warped_int32,
-    tiled_sparsity_50,
 )
 
 _load = cache(load)
@@ -61,9 +61,7 @@ def _packed(launch, weights):
     if launch.make_layout is BitPlanes3:
         return pack_3bit_planes(weights.W_q)
     if launch.make_layout is Sparse1in2:
-        zeros = weights.zeros.repeat_interleave(weights.group_size, 1)
-        kept = tiled_sparsity_50((weights.W_q != zeros).half())
-        return pack_sparse_1in2(weights.W_q, kept)
+        return pack_sparse_1in2(weights.W_q, kept_of(weights))
     return pack_warped_int32(weights.W_q, weights.nbits)
 
 

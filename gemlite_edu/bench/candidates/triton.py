@@ -7,9 +7,9 @@ import torch
 from gemlite_edu.bench.candidate import Candidate, Prepared
 from gemlite_edu.dtypes import DType
 from gemlite_edu.linear import GemLiteLinear
+from gemlite_edu.matmul_choices import MATMUL_TYPES
 from gemlite_edu.triton_kernels import KERNELS
 from gemlite_edu.triton_kernels.hashes import all_kernels_hash
-from gemlite_edu.triton_ops import MATMUL_TYPES
 
 _WIDTHS = (8, 4, 3, 2, 1)
 

@@ -1,0 +1,41 @@
+"""Our product for batches at the memory limit."""
+
+import hashlib
+from functools import cache
+
+import torch
+
+from gemlite_edu import sources
+from gemlite_edu.batch_launches import FAST_GEMM, HOPPER, N_TILE, WIDTHS
+from gemlite_edu.bench.candidate import Candidate, Prepared
+from gemlite_edu.fast_launches import FastWeights
+from gemlite_edu.kernel_text import capability_of
+from gemlite_edu.kernels import load
+
+((_NAME, _KIND),) = FAST_GEMM.items()
+_TEXTS = (_KIND.text, "arrange_for_mma", "arrange_for_wgmma")
+
+_load = cache(load)
+
+
+def _why_not(problem):
+    weights = problem.weights
+    if problem.transposed or weights.is_sparse or weights.nbits not in WIDTHS:
+        return f"dense weights of {WIDTHS} bits, not transposed"
+    if torch.cuda.is_available() and capability_of(torch.device("cuda")) != HOPPER:
+        return "Hopper"
+    try:
+        step = FastWeights(weights.nbits, weights.group_size).step
+    except ValueError as error:
+        return str(error)
+    return f"N in {N_TILE}s, K in {step}s" if problem.N % N_TILE or problem.K % step else ""
+
+
+def _prepare(weights, problem):
+    kernel = _load(_NAME, weights.nbits, group_size=problem.weights.group_size)
+    operands = kernel.pack(weights.W_q, weights.scales, weights.zeros)
+    return Prepared(lambda x: kernel(x, *operands), operands)
+
+
+_BUILD = hashlib.sha256("".join(map(sources.expand, _TEXTS)).encode()).hexdigest()[:8]
+CANDIDATES = [Candidate(_NAME, "gemlite_edu", torch.float16, _why_not, _prepare, build=_BUILD)]
