@@ -26,16 +26,26 @@ def record(root, environment):
 
     command = [sys.executable, __file__]
     subprocess.run(command, cwd=root, env=environment, check=True)  # compiles
+    launches = count_launches(command, METRICS, cwd=root, env=environment)
+    if len(launches) != len(COUNTER_KERNELS):
+        raise RuntimeError(f"ncu saw {len(launches)} launches of {len(COUNTER_KERNELS)} kernels")
+    return dict(zip(COUNTER_KERNELS, launches, strict=True))
+
+
+def count_launches(command, metrics, **options):
+    """[{counter: value}] of each launch of our kernels by `command`, in order.
+
+    metrics: {counter: metric of ncu}; options: of subprocess.run. RuntimeError where ncu fails.
+    """
     result = subprocess.run(
         [
             *("ncu", "--csv", "--print-units", "base", "--clock-control", "none"),
-            *("--kernel-name", "regex:^(kernel|gemv)$", "--metrics", ",".join(METRICS.values())),
+            *("--kernel-name", "regex:^(kernel|gemv)$", "--metrics", ",".join(metrics.values())),
             *command,
         ],
-        cwd=root,
-        env=environment,
         capture_output=True,
         text=True,
+        **options,
     )
     table = result.stdout[result.stdout.find('"ID"') :]
     if result.returncode or not table.startswith('"ID"'):
@@ -44,12 +54,10 @@ def record(root, environment):
     for row in csv.DictReader(io.StringIO(table)):
         value = float(row["Metric Value"].replace(",", ""))
         launches.setdefault(int(row["ID"]), {})[row["Metric Name"]] = int(value)
-    if len(launches) != len(COUNTER_KERNELS):
-        raise RuntimeError(f"ncu saw {len(launches)} launches of {len(COUNTER_KERNELS)} kernels")
-    return {
-        name: {counter: launches[number][metric] for counter, metric in METRICS.items()}
-        for number, name in zip(sorted(launches), COUNTER_KERNELS, strict=True)
-    }
+    return [
+        {counter: launches[number][metric] for counter, metric in metrics.items()}
+        for number in sorted(launches)
+    ]
 
 
 def ncu_version():

@@ -5,14 +5,21 @@ two; ragged rows, rows of more than one turn of staging; groups that no warp div
 blocks that reach beyond N and M, groups that fill no plane and no tile, more chunks than tiles. For
 int4 weights, in both directions: signed codes, groups that begin within a byte, a split sum. For
 ternary weights: a last tile of outputs and of K with little in it, rows for two passes, more steps
-along K than buffers, blocks for devices of little shared memory.
+along K than buffers, blocks for devices of little shared memory. For the GEMVs at the memory limit:
+blocks of several tiles, a last tile of one output, groups of part of a step, turns and passes. For
+the product for batches: more steps than stages, clusters, outputs and rows beyond the last block.
 """
 
+import batch_cases
+import fast_cases
 import int4_cases
+import sparse_fast_cases
 import ternary_cases
+import torch
 import triton_cases
 from kernel_cases import PER_CHANNEL, PLAIN_KERNELS, Case, is_right, make_case, poison
 
+from gemlite_edu.batch_launches import HOPPER
 from gemlite_edu.launches import KERNELS
 from gemlite_edu.triton_kernels import KERNELS as TRITON_KERNELS
 
@@ -55,6 +62,25 @@ TERNARY_GEMM_EDGES = [
     dict(M=130, N=16820, K=33),
     dict(M=17, N=70, K=300, capability=ternary_cases.LITTLE_SHARED_MEMORY),
 ]
+FAST_EDGES = [
+    dict(M=1, N=1, least_K=1, group_size=None),
+    dict(M=3, N=33, least_K=1000, group_size=32, machine=fast_cases.FEW_BLOCKS),
+    dict(M=9, N=130, least_K=300, group_size=None, x_dtype=fast_cases.BF16),
+    dict(M=8, N=100, least_K=3000, machine=fast_cases.LITTLE_MEMORY),
+]
+SPARSE_FAST_EDGES = [
+    dict(M=1, N=1, least_K=1, group_size=None),
+    dict(M=9, N=33, group_size=64, x_dtype=fast_cases.BF16, machine=fast_cases.FEW_BLOCKS),
+    dict(M=8, N=100, least_K=3000, machine=fast_cases.LITTLE_MEMORY),
+]
+BATCH_EDGES = [
+    dict(M=1, N=8, least_K=256),
+    dict(M=9, N=136, least_K=2560, group_size=32, splits=2),
+    dict(M=17, N=136, least_K=1536, width=2, rows=32, splits=4),
+    dict(M=65, N=72, least_K=1536, group_size=None, rows=64),
+    dict(M=130, N=136, least_K=2560, rows=128, splits=4),
+    dict(M=300, N=136, least_K=1024, rows=256, splits=2),
+]
 
 
 def cases():
@@ -88,6 +114,23 @@ def ternary_edges():
             yield ternary_cases.Case(variant, **edge)
 
 
+def fast_edges():
+    for nbits in (8, 4, 2, 1):
+        for edge in FAST_EDGES:
+            yield fast_cases.Case(nbits, **edge)
+    for edge in SPARSE_FAST_EDGES:
+        yield sparse_fast_cases.SparseCase(**edge)
+
+
+def batch_edges():
+    if torch.cuda.get_device_capability() != HOPPER:
+        return
+    for nbits in (8, 4):
+        for edge in BATCH_EDGES:
+            yield batch_cases.Case(nbits, **edge)
+    yield batch_cases.Case(2, **BATCH_EDGES[1])
+
+
 def main():
     count = 0
     for case in cases():
@@ -108,6 +151,10 @@ def main():
         inputs = ternary_cases.make_case(case)
         y = ternary_cases.run(case, inputs, "cuda")
         assert ternary_cases.is_right(case, inputs, y), case
+        count += 1
+    for case in (*fast_edges(), *batch_edges()):
+        inputs = fast_cases.make_case(case)
+        assert fast_cases.is_right(case, inputs, fast_cases.run(case, inputs, "cuda")), case
         count += 1
     print(f"{count} launches")
 

@@ -1,8 +1,9 @@
 """All that only a GPU can show, with this python's own torch; installs nothing. `make test-gpu`.
 
-    python tests/gpu/run.py [kernels] [ternary] [triton] [sanitizer] [counters] [speed] [notebooks]
+    python tests/gpu/run.py [PART ...]
 
-Without names every part runs. Writes benchmarks/data/test_gpu_<device>.json, one entry a part.
+Parts: kernels, fast, ternary, triton, sanitizer, counters, speed, notebooks; without names all run.
+Writes benchmarks/data/test_gpu_<device>.json, one entry a part.
 """
 
 import importlib.util
@@ -15,6 +16,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -25,14 +27,21 @@ TRITON_TESTS = tuple(
     f"tests/gpu/test_{name}_on_gpu.py" for name in ("triton", "linear", "mixed_mm")
 )
 TERNARY_TESTS = "tests/gpu/test_ternary_on_gpu.py"
+FAST_TESTS = tuple(f"tests/gpu/test_{name}_on_gpu.py" for name in ("fast", "fast_calls"))
 EDGE_CASES = [sys.executable, "tests/gpu/edge_cases.py"]
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+SHARDS = 4  # processes that share out tests: most of the time goes to the oracle, on the CPU
 
 
 def kernels():
     """Every CUDA GEMV against the oracle on both runners, and the harness."""
-    others = (f"--ignore={name}" for name in (*TRITON_TESTS, TERNARY_TESTS))
+    others = (f"--ignore={name}" for name in (*TRITON_TESTS, TERNARY_TESTS, *FAST_TESTS))
     return run_pytest("tests/gpu", *others, "-p", "no:cacheprovider")
+
+
+def fast():
+    """The kernels at the memory limit likewise, their errors, and how both runners agree."""
+    return run_shards(*FAST_TESTS, "-p", "no:cacheprovider")
 
 
 def ternary():
@@ -43,11 +52,8 @@ def ternary():
 def triton():
     """Every Triton kernel against the oracle, and the layers that use them: a file a process."""
     with ThreadPoolExecutor() as threads:
-        found = list(
-            threads.map(lambda file: run_pytest(file, "-p", "no:cacheprovider"), TRITON_TESTS)
-        )
-    counts = sum((Counter(one["tests"]) for one in found), Counter())
-    return {"passed": all(one["passed"] for one in found), "tests": dict(counts)}
+        run_file = partial(run_pytest, "-p", "no:cacheprovider")
+        return added_up(threads.map(run_file, TRITON_TESTS))
 
 
 def sanitizer():
@@ -110,7 +116,27 @@ def notebooks():
     return run_pytest("notebooks", "solutions", *lax, "-p", "no:cacheprovider")
 
 
-def run_pytest(*arguments):
+def run_shards(*arguments):
+    """Like run_pytest, in several processes: conftest.py takes a part of the tests in each."""
+    threads_of_each = str(max(1, os.cpu_count() // SHARDS))
+    run_shard = partial(run_pytest, *arguments)
+    environments = [
+        {"GEMLITE_EDU_SHARD": f"{shard}/{SHARDS}", "OMP_NUM_THREADS": threads_of_each}
+        for shard in range(SHARDS)
+    ]
+    with ThreadPoolExecutor() as threads:
+        return added_up(threads.map(lambda more: run_shard(environment=more), environments))
+
+
+def added_up(results):
+    """One result of several."""
+    found = list(results)
+    counts = sum((Counter(one["tests"]) for one in found), Counter())
+    return {"passed": all(one["passed"] for one in found), "tests": dict(counts)}
+
+
+def run_pytest(*arguments, environment=None):
+    """{"passed": whether all ran and passed, "tests": {"passed": how many, ...}}."""
     result = subprocess.run(
         [
             sys.executable,
@@ -124,7 +150,7 @@ def run_pytest(*arguments):
             *arguments,
         ],
         cwd=ROOT,
-        env=ENVIRONMENT,
+        env=ENVIRONMENT | (environment or {}),
         capture_output=True,
         text=True,
     )
@@ -139,7 +165,7 @@ def run_pytest(*arguments):
 
 PARTS = {
     part.__name__: part
-    for part in (kernels, ternary, triton, sanitizer, counters, speed, notebooks)
+    for part in (kernels, fast, ternary, triton, sanitizer, counters, speed, notebooks)
 }
 
 
