@@ -9,7 +9,7 @@ import torch
 
 from gemlite_edu import load, simulator
 from gemlite_edu.kernels import Kernel
-from gemlite_edu.launches import KERNELS
+from gemlite_edu.launches import KERNELS, Launch
 
 ELEMENTS = 8192
 LENGTH = 113  # n
@@ -263,7 +263,8 @@ class SmallKernel:
         capability = torch.cuda.get_device_capability(device)
         library = cuda.build_kernel(self.text, "kernel", {}, capability)
         x, y = (tensor.to(device) for tensor in self._tensors())
-        cuda.launch(library, [x, y, LENGTH], (BLOCKS, 1), THREADS, 0, device)
+        plan = Launch({}, (BLOCKS, 1), THREADS, 0, (LENGTH,))
+        cuda.ReadyLaunch(library, plan, device)([x], y)
 
 
 @dataclass(frozen=True)

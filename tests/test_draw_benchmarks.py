@@ -191,6 +191,34 @@ def test_the_ladder_as_text(printed, shown):
     )
 
 
+def test_a_ladder_beside_a_peer_as_text(printed, shown):
+    rungs = [*TWO, measured("worse", 250.0), measured("better", 110.0)]
+    draw.ladder(rungs, ["slow", "fast", "worse", "better"], peer=measured("peer", 120.0))
+    assert printed()[2:] == [
+        "slow W4 g128    400.0             -     100.0           25%",
+        "fast W4 g128    125.0          3.20     100.0           80%",
+        "worse W4 g128   250.0          0.50     100.0           40%",
+        "better W4 g128  110.0          1.14     100.0           91%",
+        "beside them: peer W4 g128, 120.0 µs",
+    ]
+    assert shown[0].alt.endswith("to better W4 g128, 110.0 µs; beside them peer W4 g128, 120.0 µs")
+    with pytest.raises(ValueError, match="^the rows are of 2 problems, .*, M = 1; .*, M = 4: draw"):
+        draw.ladder(TWO, ["slow"], peer=measured("peer", 120.0, M=4))
+
+
+def test_a_rung_slower_than_one_before_has_another_colour(drawn):
+    rungs = [measured(name, us) for name, us in {"a": 400.0, "b": 200.0, "c": 300.0}.items()]
+    draw.ladder(rungs, ["a", "b", "c"], peer=measured("peer", 120.0))
+    a, b, c = (bar.get_facecolor() for bar in drawn[0].axes[0].patches)
+    assert a == b != c
+    assert [text.get_text() for text in drawn[0].legends[0].get_texts()] == [
+        "slower than one before it",
+        "limit: its bytes at the read bandwidth measured",
+        "peer W4 g128",
+    ]
+    assert drawn[0].axes[0].lines[0].get_xdata() == [120.0, 120.0]
+
+
 def test_rungs_that_are_not_one_row_of_one_problem_are_refused(shown):
     with pytest.raises(
         ValueError, match="^none must have 1 row, got 0: the rows are of slow, fast$"

@@ -4,7 +4,7 @@ import IPython.display
 import pytest
 
 from gemlite_edu import draw
-from gemlite_edu.triton_ops import CHOICES, choose
+from gemlite_edu.matmul_choices import CHOICES, choose
 
 
 @pytest.fixture(autouse=True)

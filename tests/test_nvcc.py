@@ -6,10 +6,13 @@ import pytest
 import torch
 
 from gemlite_edu import cuda, sources
+from gemlite_edu.batch_launches import FAST_GEMM as BATCH_KERNELS
 from gemlite_edu.devices import SIMULATED_CAPABILITY
+from gemlite_edu.fast_launches import FAST_KERNELS, FastGemv, FastWeights, SparseWeights, Types
 from gemlite_edu.launches import KERNELS
 from gemlite_edu.packing import FRAGMENTS
 from gemlite_edu.ternary_launches import TERNARY_KERNELS, Y_TYPES
+from gemlite_edu.weight_modes import WeightMode
 
 try:
     NVCC = cuda.find_nvcc()
@@ -114,3 +117,63 @@ def test_ternary_kernels_compile_without_spills(
 
 def test_ternary_kernels_have_all_types_of_y():
     assert {y_dtype for *_, y_dtype, _ in OF_TERNARY_WEIGHTS} == set(Y_TYPES)
+
+
+BF16, FP32 = torch.bfloat16, torch.float32
+OF_FAST_KERNELS = [  # weights, type of scales and zeros, M, type of x, architectures
+    (FastWeights(4, 128), FP32, 1, FP16, ARCHITECTURES),
+    *((FastWeights(nbits, 128), FP32, 1, FP16, OLDEST_AND_NEWEST) for nbits in (8, 2, 1)),
+    (FastWeights(8, 64), FP32, 8, BF16, OLDEST_AND_NEWEST),
+    (FastWeights(4, 128), FP32, 8, FP16, OLDEST_AND_NEWEST),
+    (FastWeights(4), FP32, 4, BF16, OLDEST_AND_NEWEST),
+    (FastWeights(2, 32), FP32, 2, BF16, OLDEST_AND_NEWEST),
+    (FastWeights(1, 128), FP32, 8, FP16, OLDEST_AND_NEWEST),
+    (SparseWeights(), FP16, 1, FP16, OLDEST_AND_NEWEST),
+    (SparseWeights(64), FP16, 8, BF16, OLDEST_AND_NEWEST),
+]
+
+
+@pytest.mark.parametrize(
+    "weights, scale_dtype, M, x_dtype, architectures", OF_FAST_KERNELS, ids=str
+)
+def test_fast_kernels_compile_without_spills(
+    weights, scale_dtype, M, x_dtype, architectures, tmp_path
+):
+    """As they are launched on an H200, whatever the architecture."""
+    types = Types(x_dtype, x_dtype, scale_dtype, scale_dtype)
+    plan = FastGemv.plan(M, 8192, 8192, types, weights, SIMULATED_CAPABILITY, 132)
+    defines = [f"-D{name}={value}" for name, value in plan.defines.items()]
+    said = compile_text(weights.text, FastGemv.entry, defines, tmp_path, architectures)
+    assert count_without_spills(said) == len(architectures), said
+
+
+def test_fast_kernels_have_all_their_texts():
+    texts = {weights.text for weights, *_ in OF_FAST_KERNELS}
+    assert texts == {text for kernel in FAST_KERNELS.values() for text in kernel.texts}
+
+
+FAST_GEMM = BATCH_KERNELS["gemm_a16wn_fast"]
+OF_THE_FAST_GEMM = [  # bits, M, N, size of groups, mode
+    *((4, M, 8192, 128, WeightMode.SHIFT_SCALE) for M in (16, 32, 64, 128, 256)),
+    (2, 16, 16384, 32, WeightMode.FMA),
+    (2, 64, 4096, None, WeightMode.SHIFT),
+    (8, 16, 16384, 128, WeightMode.SHIFT_SCALE),
+    (8, 100, 8192, 32, WeightMode.FMA),
+    (8, 300, 8192, None, WeightMode.SCALE),
+]
+
+
+@pytest.mark.parametrize("nbits, M, N, group_size, mode", OF_THE_FAST_GEMM, ids=str)
+def test_the_fast_gemm_compiles_without_spills(nbits, M, N, group_size, mode, tmp_path):
+    """And without "serialized" wgmma, one waiting for the other: ptxas warns of it."""
+    plan = FAST_GEMM.plan(
+        M, N, 8192, Types(FP16, FP16), FastWeights(nbits, group_size, mode), 132, 4
+    )
+    for text, entry, launch in (
+        (f"arrange_for_{plan.way}", "arrange", plan.arrange),
+        (FAST_GEMM.text, FAST_GEMM.entry, plan.product),
+    ):
+        flags = [f"-D{name}={value}" for name, value in launch.defines.items()]
+        flags.append(cuda.architecture_flag((9, 0)))
+        said = compile_text(text, entry, flags, tmp_path, architectures=())
+        assert count_without_spills(said) == 1 and "C75" not in said, said

@@ -8,22 +8,32 @@ import json
 import re
 import subprocess
 import tempfile
-from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
+import torch
+
 from gemlite_edu import cuda, instructions, sources
+from gemlite_edu.devices import SIMULATED_CAPABILITY
+from gemlite_edu.ladder import RungKernel, rungs
+from gemlite_edu.ladder.kernel import GROUP_SIZE
 from gemlite_edu.launches import KERNELS
 
-CODES_IN_WORD = 32  # of the 1-bit kernels, whose loop is one word a turn
 INTEGER_UNIT = ("SHF", "LOP3", "PRMT", "I2F", "I2FP", "F2FP")
-_DEFINES = {"W_NBITS": 1, "CODES_PER_GROUP": CODES_IN_WORD, "GROUP_SIZE": "0x7fffffff", "ROWS": 1}
+_WEIGHTS_OF_A_PRODUCT = 8  # of a lane: 16 x 16 in one instruction of a tensor core
+_ANY_N, _ANY_K = 4096, 4096
 _INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\d+ )?([A-Z0-9]+)(.*?);")
 
 
 def record():
     """What instructions.recorded() reads, made anew."""
     names = [name for name, launch in KERNELS.items() if launch.takes_nbits]
-    return {"nvcc": nvcc_version(), "kernels": {name: counts_of(name) for name in names}}
+    return {
+        "nvcc": nvcc_version(),
+        "kernels": {name: counts_of_kernel(name, nbits=1) for name in names},
+        "rungs": {str(nbits): counts_of_ladder(nbits) for nbits in (4, 2, 1)},
+    }
 
 
 def nvcc_version():
@@ -31,25 +41,46 @@ def nvcc_version():
     return re.search(r"V([\d.]+)", output)[1]
 
 
-def counts_of(kernel):
-    """Instructions of one turn of the kernel's inner loop."""
-    opcodes = Counter(inner_loop(machine_code(kernel)))
-    return {
-        "weights": opcodes["LDS"],
-        "all": opcodes.total(),
-        "integer": sum(opcodes[name] for name in INTEGER_UNIT),
-    }
+def counts_of_kernel(name, nbits, group_size=None):
+    """Instructions of one turn of the inner loop of a kernel that takes a word a turn."""
+    kind = KERNELS[name]
+    plan = kind.plan(1, _ANY_N, _ANY_K, kind.x_dtypes[0], SIMULATED_CAPABILITY, nbits, group_size)
+    loops = loops_of(machine_code(sources.expand(name), plan.defines))
+    return counted(inner_loop(loops, "LDS", 32 // nbits), 32 // nbits)
 
 
-def machine_code(kernel):
-    """[(address, opcode, operands)] of the 1-bit kernel for sm_90."""
-    x_type = "int8_t" if "a8" in kernel else "half"
+def counts_of_rung(rung, nbits):
+    """The same of a rung, whose turn may be several products of a tensor core."""
+    if rung.shape is None:
+        return counts_of_kernel(rung.kernel, nbits, GROUP_SIZE)
+    kernel = RungKernel(rung, nbits)
+    plan = kernel._plan(1, _ANY_N, _ANY_K, torch.device("cpu"))
+    loop = inner_loop(loops_of(machine_code(kernel.source, plan.defines)), "HMMA")
+    return counted(loop, loop.count("HMMA") * _WEIGHTS_OF_A_PRODUCT)
+
+
+def counts_of_ladder(nbits):
+    """{rung: its counts}, side by side."""
+    climb = rungs(nbits)
+    with ThreadPoolExecutor() as threads:
+        found = list(threads.map(partial(counts_of_rung, nbits=nbits), climb))
+    return {rung.name: counts for rung, counts in zip(climb, found, strict=True)}
+
+
+def counted(loop, weights):
+    """The record of a loop that takes so many weights of a lane in a turn."""
+    integer = sum(loop.count(name) for name in INTEGER_UNIT)
+    return {"weights": weights, "all": len(loop), "integer": integer}
+
+
+def machine_code(text, defines):
+    """[(address, opcode, operands)] of a text for sm_90."""
     with tempfile.TemporaryDirectory() as folder:
-        text, binary = Path(folder) / "kernel.cu", Path(folder) / "kernel.cubin"
-        text.write_text(sources.expand(kernel))
-        defines = [f"-D{name}={value}" for name, value in ({"X_T": x_type} | _DEFINES).items()]
-        command = [cuda.find_nvcc(), "-cubin", "-O3", "-std=c++17", "-arch=sm_90", *defines]
-        subprocess.run([*command, str(text), "-o", str(binary)], check=True)
+        source, binary = Path(folder) / "kernel.cu", Path(folder) / "kernel.cubin"
+        source.write_text(text)
+        options = [f"-D{name}={value}" for name, value in defines.items()]
+        command = [cuda.find_nvcc(), "-cubin", "-O3", "-std=c++17", "-arch=sm_90", *options]
+        subprocess.run([*command, str(source), "-o", str(binary)], check=True)
         command = [cuobjdump(), "-sass", str(binary)]
         listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [(int(m[1], 16), m[2], m[3]) for m in _INSTRUCTION.finditer(listing)]
@@ -60,14 +91,18 @@ def cuobjdump():
     return package / "backends" / "nvidia" / "bin" / "cuobjdump"
 
 
-def inner_loop(code):
-    """Opcodes of the shortest loop that reads a word's x from shared memory."""
-    loops = []
+def loops_of(code):
+    """Opcodes of every loop."""
     for end, opcode, operands in code:
         target = re.search(r"0x([0-9a-f]+)", operands) if opcode == "BRA" else None
         if target and int(target[1], 16) < end:
-            loops.append([op for address, op, _ in code if int(target[1], 16) <= address <= end])
-    return min((loop for loop in loops if loop.count("LDS") == CODES_IN_WORD), key=len)
+            yield [op for address, op, _ in code if int(target[1], 16) <= address <= end]
+
+
+def inner_loop(loops, opcode, times=None):
+    """The shortest with this opcode, so many times or at all."""
+    found = (loop for loop in loops if loop.count(opcode) == (times or loop.count(opcode) or -1))
+    return min(found, key=len)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from gemlite_edu.draw import measured
 from gemlite_edu.draw.canvas import COLORS, canvas, counted, display_png, legend
 
 _BAR_HEIGHT = 0.3  # inches, with the space to the next
+_OVER_LINES = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8}
 
 
 @measured.readable
@@ -45,30 +46,35 @@ def fraction_of_limit(rows):
 
 
 @measured.readable
-def ladder(rows, order):
+def ladder(rows, order, peer=None):
     """The median times of the kernels named in `order` on one problem, and the limit of each.
 
     The limit is what moving its bytes takes at the read bandwidth measured in the same run; a bar
-    begins there and ends at the time. Rows of other kernels are left out; of the same kernel and
-    problem the newest is drawn. The weights may differ, so that fp16 can be a rung.
+    begins there and ends at the time. A kernel that is slower than one before it has another
+    colour. Rows of other kernels are left out; of the same kernel and problem the newest is drawn.
+    The weights may differ, so that fp16 can be a rung. peer: a row to compare with, as a line.
     Raises ValueError if a kernel has no time, or several, or if devices or shapes are mixed.
     """
     rungs = _rungs(measured.newest(rows), order)
+    _check_one_problem(rungs if peer is None else [*rungs, peer])
     title = f"{rungs[0].device}: {measured.problem(rungs[0])}"
     print(title)
     measured.print_table(
         ["kernel", "µs", "times faster", "limit µs", "of the limit"], _climb(rungs)
     )
+    if peer:
+        print(f"beside them: {_told(peer)}")
 
     figure, axes = canvas(10, 1.5 + 1.5 * _BAR_HEIGHT * len(rungs))
-    _draw_rungs(axes, rungs)
-    legend(figure, axes.collections[-1:])
+    legend(figure, _draw_rungs(axes, rungs, peer), ncols=3)
     axes.set(xlabel="µs of a call", title=title)
-    ends = " to ".join(
-        f"{measured.label(row)}, {measured.microseconds(row.p50_us)} µs"
-        for row in (rungs[0], rungs[-1])
-    )
-    display_png(figure, f"{title}: a ladder of {counted(len(rungs), 'kernel')}, from {ends}")
+    text = f"{title}: a ladder of {counted(len(rungs), 'kernel')}, "
+    text += f"from {_told(rungs[0])} to {_told(rungs[-1])}"
+    display_png(figure, text + (f"; beside them {_told(peer)}" if peer else ""))
+
+
+def _told(row):
+    return f"{measured.label(row)}, {measured.microseconds(row.p50_us)} µs"
 
 
 def _draw_groups(axes, groups, color_of, right):
@@ -85,19 +91,36 @@ def _draw_groups(axes, groups, color_of, right):
     axes.set_yticks(list(names), names.values())
 
 
-def _draw_rungs(axes, rungs):
-    """A bar from the limit of each to its time, over log µs: as long as the factor between."""
-    for y, row in enumerate(rungs):
+def _draw_rungs(axes, rungs, peer):
+    """A bar from the limit of each to its time, over log µs: as long as the factor between.
+
+    Returns what a legend explains.
+    """
+    explained = {}
+    for y, (row, faster) in enumerate(zip(rungs, _times_faster(rungs), strict=True)):
         limit_us = _limit_us(row)
-        axes.barh(y, row.p50_us - limit_us, 0.7, limit_us, color=COLORS[4])
+        color = COLORS[1] if faster and faster < 1 else COLORS[4]
+        bar = axes.barh(y, row.p50_us - limit_us, 0.7, limit_us, color=color)
+        if color == COLORS[1]:
+            explained["slower than one before it"] = bar
         limit = axes.vlines(limit_us, y - 0.5, y + 0.5, color="black", linewidth=3)
-        text = f"  {measured.microseconds(row.p50_us)} µs, {row.fraction:.0%} of the limit"
-        axes.text(max(row.p50_us, limit_us), y, text, va="center")
-    limit.set_label("limit: its bytes at the read bandwidth measured")
+        text = f"{measured.microseconds(row.p50_us)} µs, {row.fraction:.0%} of the limit"
+        axes.text(1.04 * max(row.p50_us, limit_us), y, text, va="center", bbox=_OVER_LINES)
+    explained["limit: its bytes at the read bandwidth measured"] = limit
+    if peer:
+        line = axes.axvline(peer.p50_us, color=COLORS[5], linewidth=2, linestyle="--", zorder=0)
+        explained[measured.label(peer)] = line
+    for text, handle in explained.items():
+        handle.set_label(text)
+    _label_rungs(axes, rungs, peer)
+    return list(explained.values())
+
+
+def _label_rungs(axes, rungs, peer):
     axes.set_yticks(range(len(rungs)), map(measured.label, rungs))
     axes.tick_params(axis="y", length=0)
     left = min(map(_limit_us, rungs)) / 1.5
-    right = max(row.p50_us for row in rungs)
+    right = max(row.p50_us for row in [*rungs, *([peer] if peer else [])])
     axes.set(xscale="log", xlim=(left, right * (right / left) ** 0.45))
     axes.set(ylim=(len(rungs) - 0.4, -0.6))
     measured.plain_numbers(axes.xaxis, (1, 2, 5))
@@ -118,27 +141,35 @@ def _rungs(rows, order):
         rungs += found
     if not rungs:
         raise ValueError("order names no kernel: there is nothing to draw")
-    problems = measured.in_lines(rungs, measured.problem)
+    return rungs
+
+
+def _check_one_problem(rows):
+    problems = measured.in_lines(rows, measured.problem)
     if len(problems) > 1:
         found = "; ".join(problems)
         raise ValueError(f"the rows are of {len(problems)} problems, {found}: draw those of one")
-    return rungs
 
 
 def _limit_us(row):
     return roofline.floor_us(row.bytes, row.read_gb_per_s)
 
 
+def _times_faster(rungs):
+    """How many times faster each is than the fastest before it; None for the first."""
+    fastest = None
+    for row in rungs:
+        yield fastest and fastest / row.p50_us
+        fastest = min(row.p50_us, fastest or row.p50_us)
+
+
 def _climb(rungs):
     """The cells of the table, rung by rung."""
-    before = None
-    for row in rungs:
-        faster = f"{before.p50_us / row.p50_us:.2f}" if before else ""
+    for row, faster in zip(rungs, _times_faster(rungs), strict=True):
         yield [
             measured.label(row),
             measured.microseconds(row.p50_us),
-            faster,
+            f"{faster:.2f}" if faster else "",
             measured.microseconds(_limit_us(row)),
             f"{row.fraction:.0%}",
         ]
-        before = row

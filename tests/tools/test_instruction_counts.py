@@ -16,8 +16,10 @@ def test_the_inner_loop_is_the_shortest_that_reads_a_word_of_x():
     turn = [(0x20 + 16 * i, "LDS", " R0, [R1]") for i in range(32)]
     inner = [*turn, (0x220, "IADD3", " R1, R1, 0x20"), (0x230, "BRA", " 0x20")]
     outer = [(0x240, "BAR", ".SYNC"), (0x250, "BRA", " 0x10"), (0x260, "BRA", " 0x260")]
-    found = instruction_counts.inner_loop(once + inner + outer)
-    assert found == ["LDS"] * 32 + ["IADD3", "BRA"]
+    loops = list(instruction_counts.loops_of(once + inner + outer))
+    assert [len(loop) for loop in loops] == [34, 37]
+    assert instruction_counts.inner_loop(loops, "LDS", 32) == ["LDS"] * 32 + ["IADD3", "BRA"]
+    assert instruction_counts.inner_loop(loops, "BAR") == loops[1]
 
 
 def test_every_kernel_with_codes_of_any_width_is_recorded():

@@ -1,0 +1,48 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import measure_ladder  # noqa: E402
+
+from gemlite_edu import ladder  # noqa: E402
+
+
+def test_every_rung_is_measured_at_every_shape():
+    cells = [(c.name, p.weights.nbits, p.N, p.K) for c, p in measure_ladder.cells()]
+    wanted = [
+        (rung.name, nbits, *shape)
+        for nbits, shapes in measure_ladder.SHAPES.items()
+        for rung in ladder.rungs(nbits)
+        for shape in shapes
+    ]
+    assert cells == wanted and len(set(cells)) == len(cells)
+
+
+def test_every_rung_is_a_build_of_its_own():
+    for nbits in measure_ladder.SHAPES:
+        climb = ladder.rungs(nbits)
+        builds = {measure_ladder.candidate_of(nbits, rung).version() for rung in climb}
+        assert len(builds) == len(climb)
+
+
+def test_the_record_is_of_the_rungs_as_they_are():
+    recorded = {(r.kernel, r.weights, r.N, r.K): r for r in ladder.recorded()}
+    cells = {(c.name, str(p.weights), p.N, p.K): c.version() for c, p in measure_ladder.cells()}
+    assert {cell: row.version for cell, row in recorded.items()} == cells, "measure_ladder.py"
+    assert not any(row.refused for row in recorded.values())
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+@pytest.mark.parametrize("tool", ["measure_ladder.py", "count_ladder.py"])
+def test_without_a_gpu_there_is_one_sentence(tool):
+    result = subprocess.run(
+        [sys.executable, ROOT / "tools" / tool], capture_output=True, text=True, cwd=ROOT
+    )
+    assert result.returncode == 1 and result.stdout == ""
+    assert result.stderr.count("\n") == 1 and "GPU" in result.stderr

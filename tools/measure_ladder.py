@@ -1,0 +1,98 @@
+"""Time every rung of the ladder on this GPU, by the method of `make bench`; about a minute.
+
+python tools/measure_ladder.py (writes gemlite_edu/data/ladder_<device>.json)
+"""
+
+import hashlib
+import os
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import cache, partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import torch
+
+from gemlite_edu import load, sources
+from gemlite_edu.bench.candidate import Candidate, Prepared, candidates
+from gemlite_edu.bench.card import current_card
+from gemlite_edu.bench.problem import Problem, WeightFormat
+from gemlite_edu.bench.run import run
+from gemlite_edu.ladder import RungKernel, path_of, rungs, write
+from gemlite_edu.ladder.kernel import GROUP_SIZE
+
+SHAPES = {
+    4: [(4096, 4096), (14336, 4096), (8192, 8192), (16384, 16384)],
+    2: [(4096, 4096), (8192, 8192), (16384, 16384)],
+    1: [(4096, 4096), (8192, 8192), (16384, 16384)],
+}
+
+
+def main():
+    try:
+        card = current_card()
+    except ValueError as error:
+        sys.exit(str(error))
+    compile_all()
+    with tempfile.TemporaryDirectory() as folder:
+        rows, failures = run(cells(), card, Path(folder) / "ladder.csv")
+    for candidate, problem, error in failures:
+        print(f"{candidate.name}, {problem}: it raised {error}")
+    for row in rows:
+        print(f"{row.weights} {row.N}x{row.K} {row.kernel}: {row.p50_us} us {row.refused}")
+    write(rows)
+    print(f"{len(rows)} rows written to {path_of(card.name)}")
+
+
+def every_rung():
+    """[(codes' bits, rung)]."""
+    return [(nbits, rung) for nbits in SHAPES for rung in rungs(nbits)]
+
+
+def cells():
+    """[(candidate, problem)] for the harness."""
+    return [
+        (candidate_of(nbits, rung), Problem(WeightFormat(nbits, GROUP_SIZE), 1, N, K))
+        for nbits, rung in every_rung()
+        for N, K in SHAPES[nbits]
+    ]
+
+
+def candidate_of(nbits, rung):
+    """The rung as the harness takes it; its build is a hash of its code, without comments."""
+    if not rung.edits and rung.shape is None:
+        return replace(candidates()[rung.kernel], name=rung.name)
+    kernel = kernel_of(nbits, rung)
+    code = " ".join(sources.without_comments(kernel.source).split())
+    build = hashlib.sha256(f"{code} {rung.shape}".encode()).hexdigest()[:8]
+    prepare = partial(prepared, kernel)
+    return Candidate(rung.name, "gemlite_edu", torch.float16, lambda _: "", prepare, build=build)
+
+
+def prepared(kernel, weights, problem):
+    """The rung with its own copy of the weights."""
+    operands = kernel.pack(weights.W_q, weights.scales, weights.zeros)
+    return Prepared(lambda x: kernel(x, *operands), operands)
+
+
+@cache
+def kernel_of(nbits, rung):
+    if rung.shape is None:
+        return load(rung.kernel, nbits, group_size=GROUP_SIZE)
+    return RungKernel(rung, nbits)
+
+
+def compile_all():
+    """Every library in the cache, side by side; load_inline suits no two threads."""
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        list(pool.map(compile_rung, *zip(*every_rung(), strict=True)))
+
+
+def compile_rung(nbits, rung):
+    kernel_of(nbits, rung).compile_for_gpu(torch.device("cuda", torch.cuda.current_device()))
+
+
+if __name__ == "__main__":
+    main()
