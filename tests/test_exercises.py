@@ -19,6 +19,8 @@ AS_SHIPPED = {
     "bug_1": "bug_1 is not written yet",
     "pack_sparse": "pack_sparse returned None: write it, and return W_packed",
     "dequant_dot_sparse": "dequant_dot_sparse is not written yet",
+    "dequant_pair": "dequant_pair is not written yet",
+    "dequant_pair_table": "dequant_pair_table is not written yet",
     "scaled_dot": "scaled_dot is not written yet",
     "bug_2": "It would be right if every zero-point were 0.",
     "bug_3": "It would be right if each group were one whole tile.",

@@ -14,6 +14,8 @@ from gemlite_edu.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_edu.checker.compare import compare, is_close
 from gemlite_edu.checker.dequant_dot import DEQUANT_DOT_EXERCISES
 from gemlite_edu.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
+from gemlite_edu.checker.dequant_pair import DEQUANT_PAIR
+from gemlite_edu.checker.dequant_pair_table import DEQUANT_PAIR_TABLE
 from gemlite_edu.checker.exercise import CheckFailed, clone, tensors_of
 from gemlite_edu.checker.floor_us import FLOOR_US
 from gemlite_edu.checker.four_codes import FOUR_CODES
@@ -36,6 +38,7 @@ _BY_NOTEBOOK = (
     *(PACK, UNPACK, WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES, *INTEGER_DOT_EXERCISES),
     *SCALED_DOT_EXERCISES,
     *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
+    *(DEQUANT_PAIR, DEQUANT_PAIR_TABLE),
     *(UNPACK_TILE, GEMV_REVSPLITK),
     SPLITK_GROUP,
     QUANTIZE_TOKENS,

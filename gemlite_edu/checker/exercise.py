@@ -88,8 +88,10 @@ def number(value):
         raise TypeError(f"it must return one number, not a {type(value).__name__}") from None
 
 
-def run_watched(kernel, operands, device):
-    """y of a learner's kernel. On the CPU every access is checked, on a GPU none is.
+def run_watched(kernel, operands, device, N=None):
+    """y (M, N) of a learner's kernel; N: the rows of W, if they are not its first dimension.
+
+    On the CPU every access is checked, on a GPU none is.
 
     Raises KernelFault for an access outside, a race, a read of what nothing wrote, an output that
     nothing wrote, lanes that never meet: such a kernel does not go on to a GPU. docs/simulator.md
@@ -100,7 +102,8 @@ def run_watched(kernel, operands, device):
         report.raise_findings()
         return report.y
     x, W = operands[:2]
+    N = len(W) if N is None else N
     poison = torch.nan if kernel.y_dtype.is_floating_point else -(2**31)
-    out = torch.full((len(x), len(W)), poison, dtype=kernel.y_dtype, device=device)
+    out = torch.full((len(x), N), poison, dtype=kernel.y_dtype, device=device)
     on_device = [o.to(device) if isinstance(o, torch.Tensor) else o for o in operands]
     return kernel(*on_device, out=out).cpu()

@@ -1,0 +1,13 @@
+// What code 0 of field f reads: the skeleton takes it off again, once for a part of k.
+__host__ __device__ constexpr float offset_of(int f) { return W_NBITS == 4 ? 64.0f : 0.0f; }
+
+// Codes f of the two halves of `pairs` as two halves of fp16, each with its offset. With the exponent
+// of 2^(10 - place), bit `place` of a half counts 1: a code that is masked there, with that exponent,
+// reads 2^(10 - place) + code. At place 4 that is 64 + code. At place 0 it is 1024 + code, which
+// would cost the fp32 sums their digits: one addition brings it to its offset.
+__device__ half2 dequant_pair(uint32_t pairs, int f) {
+  const int bit = W_NBITS * f, place = bit % 8;
+  const uint32_t mask = ((1u << W_NBITS) - 1u) * 0x00010001u << place;
+  const half2 codes = as_half2(and_or(pairs >> (bit - place), mask, (25u - place) * 0x04000400u));
+  return place == 0 ? __hadd2(codes, __float2half2_rn(offset_of(f) - 1024.0f)) : codes;
+}
