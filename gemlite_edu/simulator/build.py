@@ -4,6 +4,8 @@ import os
 import re
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from gemlite_edu.build_cache import cached_build, program_identity
@@ -72,16 +74,20 @@ def build_instrumented_kernel(text, entry, defines, replace=None):
     compiler = find_instrumenting_compiler()
 
     def build(folder):
-        source = _write_source(folder, text)
-        read = _build_instrumented([compiler, *flags, source], folder, dynamic_name, replace)
+        command = [compiler, *flags, _write_source(folder, text)]
+        instrumented = partial(_build_instrumented, dynamic_name=dynamic_name, replace=replace)
         partly = ()
         if _VECTOR_TYPE.search(text):
             split = folder / "split"
             split.mkdir()
-            command = [compiler, *flags, "-DSIM_SPLIT_VECTORS", source]
-            split_read = _build_instrumented(command, split, dynamic_name, replace)
+            with ThreadPoolExecutor(1) as aside:
+                reads = aside.submit(instrumented, [*command, "-DSIM_SPLIT_VECTORS"], split)
+                read = instrumented(command, folder)
+            split_read = reads.result()
             partly = sorted(line for line in read if split_read[line] < read[line])
             shutil.rmtree(split)
+        else:
+            instrumented(command, folder)
         (folder / "partly_used.txt").write_text("".join(f"{line}\n" for line in partly))
 
     key = ("instrumented kernel", text, *flags, _shim_text(), program_identity(compiler))
