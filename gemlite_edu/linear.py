@@ -153,10 +153,14 @@ class GemLiteLinear(torch.nn.Module):
 
     def _product(self, x, matmul_type):
         self._check_packed()
-        tensors = [self._parameters[name] for name in TENSORS]  # sooner found than attributes
-        of_layer = *tensors, self._operator_form, matmul_type
+        of_layer = *self._tensors(), self._operator_form, matmul_type
         y = None if self.scaled_activations else linear_at_once(x, None, *of_layer)
         return self._checked_product(x, of_layer) if y is None else y
+
+    def _tensors(self):
+        """Parameters are soonest found by name; of replicas and parametrizations as attributes."""
+        own = self._parameters
+        return [own[name] if name in own else getattr(self, name) for name in TENSORS]
 
     def _checked_product(self, x, of_layer):
         self._check_x(x)

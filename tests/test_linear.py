@@ -769,6 +769,21 @@ def test_pack_under_another_default_device(problem, x):
     assert same_state(layer, expected)
 
 
+def test_a_replica_for_another_device_has_its_tensors_as_attributes(layer, x):
+    replica = layer._replicate_for_data_parallel()
+    for name, parameter in layer.named_parameters():
+        setattr(replica, name, parameter.data)
+    for name in ("high", "channel_scales"):
+        replica._parameters[name] = None
+    assert torch.equal(replica(x), layer(x))
+
+
+def test_a_parametrized_bias_is_what_its_parametrization_makes(layer, x):
+    y, bias = layer(x), layer.bias.clone()
+    torch.nn.utils.parametrize.register_parametrization(layer, "bias", torch.nn.ReLU())
+    torch.testing.assert_close(layer(x) - y, (bias.relu() - bias).expand_as(y), atol=2**-6, rtol=0)
+
+
 def test_a_layer_does_not_train(layer):
     assert list(layer.parameters())
     assert not any(parameter.requires_grad for parameter in layer.parameters())
