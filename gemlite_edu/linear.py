@@ -134,7 +134,7 @@ class GemLiteLinear(torch.nn.Module):
     def forward(self, x):
         """y (..., N) for x (..., K), by the kernel that `explain` names.
 
-        Raises TypeError or ValueError for another x, and for one that requires grad.
+        Raises TypeError or ValueError for another x, and where x or a weight requires grad.
         """
         return self._product(x, "")
 
@@ -164,6 +164,9 @@ class GemLiteLinear(torch.nn.Module):
 
     def _checked_product(self, x, of_layer):
         self._check_x(x)
+        for name, tensor in zip(TENSORS, of_layer, strict=False):
+            if tensor is not None:
+                check_no_grad(name, tensor)
         token_scales = None
         if self.scaled_activations:
             x, token_scales = scaled_activations_of(self.scale_activations(x), x)

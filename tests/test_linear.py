@@ -572,6 +572,19 @@ def test_x_that_requires_grad_is_refused_where_a_gradient_would_be_lost(layer, x
     assert torch.equal(layer(x.detach()), y)
 
 
+def test_a_bias_that_requires_grad_is_refused_where_its_gradient_would_be_lost(fresh_compiler, x):
+    layer = make(4, 64, bias=torch.float16).layer
+    y = layer(x)
+    layer.bias.requires_grad_()
+    with pytest.raises(ValueError, match="^bias requires grad and this kernel has no backward"):
+        layer(x)
+    with pytest.raises(Exception, match="bias requires grad"):
+        torch.compile(layer, fullgraph=True, backend="aot_eager")(x)
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            assert torch.equal(layer(x), y)
+
+
 def test_a_scaled_layer_refuses_x_that_requires_grad(x):
     layer = make(8, x=DType.INT8, scaled=True).layer
     with pytest.raises(ValueError, match="x requires grad"):
