@@ -176,7 +176,9 @@ class SparseFastKernel(FastKernel):
 @cache
 def machine_of(device):
     """(compute capability, multiprocessors) of the machine that kernels on `device` run on."""
-    if device.type != "cuda":
+    if device.type not in ("cpu", "cuda"):
+        raise ValueError(f"kernels take CPU and CUDA tensors, got tensors on {device}")
+    if device.type == "cpu":
         return SIMULATED_CAPABILITY, SIMULATED_MULTIPROCESSORS
     count = torch.cuda.get_device_properties(device).multi_processor_count
     return capability_of(device), count

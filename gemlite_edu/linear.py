@@ -8,7 +8,7 @@ import torch
 from gemlite_edu import tuning
 from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.dtypes import DType
-from gemlite_edu.fast_types import FAST, check_taken, fast_types
+from gemlite_edu.fast_types import fast_types
 from gemlite_edu.layer_form import LayerForm, read_metadata
 from gemlite_edu.layer_operands import (
     check_tensor,
@@ -142,14 +142,7 @@ class GemLiteLinear(torch.nn.Module):
         """Like forward, by the kernel of that name in `matmul_choices.MATMUL_TYPES`."""
         self._check_packed()
         check_matmul_type(matmul_type, self._kind)
-        if matmul_type in FAST:
-            check_taken(matmul_type, *self._place())
         return self._product(x, matmul_type)
-
-    def _place(self):
-        """Layout, types of x and y, device and N: they decide which CUDA kernels there are."""
-        types = self.input_dtype.value, self.output_dtype.value
-        return self.layout, *types, self.W_q.device, self.out_features
 
     def _product(self, x, matmul_type):
         self._check_packed()
@@ -199,7 +192,9 @@ class GemLiteLinear(torch.nn.Module):
         self._check_packed()
         if not is_int(M):
             raise ValueError(f"M must be an int of at least 1, got {M!r}")
-        return explained(self, M, self._kind, fast_types(*self._place()))
+        types = self.input_dtype.value, self.output_dtype.value
+        fast = fast_types(self.layout, *types, self.W_q.device, self.out_features)
+        return explained(self, M, self._kind, fast)
 
     def extra_repr(self):
         """Sizes, width, groups and types."""

@@ -11,7 +11,7 @@ import torch
 from gemlite_edu import tuning
 from gemlite_edu.eager import is_direct
 from gemlite_edu.fast_launches import Types
-from gemlite_edu.fast_types import FAST, fast_types
+from gemlite_edu.fast_types import FAST, check_taken, fast_types
 from gemlite_edu.matmul_choices import MATMUL_TYPES, choose
 from gemlite_edu.operator_form import OperatorForm
 from gemlite_edu.triton_matmul import Epilogue, TritonWeight, dense, matmul
@@ -82,16 +82,17 @@ def _prepared(form, matmul_type, shape, x_dtype, words_shape, device, words_devi
     """The product by a CUDA kernel, see `fast_matmul.prepared`; None where another is chosen."""
     layout, mode, expected_dtype, y_dtype, _, kind = OperatorForm.of_text(form)
     fits = x_dtype == expected_dtype and device == words_device and shape[-1:] == (layout.K,)
-    M = shape[:-1].numel()
-    if not fits or M == 0:
+    M, N = shape[:-1].numel(), words_shape[1]
+    if matmul_type in FAST:
+        check_taken(matmul_type, layout, expected_dtype, y_dtype, words_device, N)
+    if not fits or M == 0 or device.type == "meta":
         return None
     if not matmul_type:
-        fast = fast_types(layout, x_dtype, y_dtype, device, words_shape[1])
-        matmul_type = choose(kind, M, fast)
+        matmul_type = choose(kind, M, fast_types(layout, x_dtype, y_dtype, device, N))
     if matmul_type not in FAST:
         return None
     types = Types(x_dtype, y_dtype, *(dtype or torch.float32 for dtype in dtypes))
-    return FAST[matmul_type].prepared(shape, words_shape[1], types, layout, mode, device)
+    return FAST[matmul_type].prepared(shape, N, types, layout, mode, device)
 
 
 def _by_others(x, weight, epilogue, matmul_type, dot_dtype):

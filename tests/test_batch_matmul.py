@@ -1,5 +1,6 @@
 """The product for batches for weights of a layer: every mode, factor and term, exact."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -74,3 +75,10 @@ def test_another_x_is_named_in_one_sentence():
     for x in (inputs.x[:, :-1], inputs.x[0], inputs.x.to("meta")):
         with pytest.raises(ValueError, match=r"x must be \(M, 256\) on cpu, got"):
             batch_matmul(x, inputs.weight, inputs.epilogue)
+
+
+def test_weights_on_meta_are_refused():
+    inputs = make_case(small())
+    weight = replace(inputs.weight, words=inputs.weight.words.to("meta"))
+    with pytest.raises(ValueError, match="take CPU and CUDA tensors, got tensors on meta"):
+        batch_matmul(inputs.x.to("meta"), weight, inputs.epilogue)

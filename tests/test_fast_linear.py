@@ -131,6 +131,24 @@ def test_on_the_cpu_triton_is_chosen_and_the_simulator_must_be_named():
     problem.assert_right(problem.layer.forward_manual(x, "GEMV_FAST"), x, kernel="GEMV_FAST")
 
 
+@pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad])
+@pytest.mark.parametrize("name", FAST)
+def test_a_layer_on_meta_knows_shapes_by_any_kernel(name, mode):
+    layer, x = make(4, 128, N=24, K=K).layer.to("meta"), activations(3, K).to("meta")
+    with mode():
+        y = layer.forward_manual(x, name)
+    assert y.is_meta and y.shape == (3, 24)
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_torch_compile_takes_a_named_kernel_whole(name):
+    torch.compiler.reset()
+    layer, x = make(4, 128, N=24, K=K).layer, activations(3, K)
+    compiled = torch.compile(layer.forward_manual, backend="aot_eager", fullgraph=True)
+    assert torch.equal(compiled(x, name), layer.forward_manual(x, name))
+    torch.compiler.reset()
+
+
 def test_a_layer_that_a_cuda_kernel_does_not_take_gets_one_sentence():
     layer = make(4, 48, N=N, K=96).layer
     with pytest.raises(ValueError, match="GEMV_FAST does not take float16 x.*another matmul_type"):

@@ -90,6 +90,13 @@ def test_another_x_is_named_in_one_sentence():
             fast_matmul(x, inputs.weight, inputs.epilogue)
 
 
+def test_weights_on_meta_are_refused():
+    inputs = make_case(example("gemv", N=20, K_and_group=(256, 64)))
+    weight = replace(inputs.weight, words=inputs.weight.words.to("meta"))
+    with pytest.raises(ValueError, match="take CPU and CUDA tensors, got tensors on meta"):
+        fast_matmul(inputs.x.to("meta"), weight, inputs.epilogue)
+
+
 def test_x_of_three_dimensions_is_padded_along_K():
     weight = TritonWeight.from_quantized(quantize_linear(torch.ones(2, 100), 4))
     types = Types(FP16, FP32, weight.scales.dtype, weight.zeros.dtype)
