@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 
 from gemlite_edu.devices import shared_bytes_per_block
-from gemlite_edu.fast_launches import FLOATS, WHOLE_ROW, FastWeights
+from gemlite_edu.fast_launches import WHOLE_ROW, FastWeights
 from gemlite_edu.launches import Launch
 
 HOPPER = (9, 0)  # the one compute capability with wgmma
@@ -149,9 +149,8 @@ class _Cut(NamedTuple):
             "WARPS_N": self.warps_n,
             "WARPS_K": self.warps_k,
             "STAGES": stages,
+            **types.defines,
         }
-        names = ("Y_T", "SCALE_T", "ZERO_T", "CHANNEL_T", "BIAS_T")
-        defines |= {name: FLOATS[dtype] for name, dtype in zip(names, types[1:], strict=True)}
         grid = (-(-N // self.block_n) * self.splits, -(-M // self.rows))
         threads = (self.warps_n * self.warps_k + _BRINGERS) * _WARP_SIZE
         shared = stages * (self.stage_bytes(types, weights) + _BARRIER_BYTES) + self.room_bytes

@@ -6,6 +6,7 @@ from gemlite_edu.batch_kernel import batch_plan
 from gemlite_edu.batch_launches import FAST_GEMM, HOPPER, N_TILE, WIDTHS
 from gemlite_edu.batch_text import BatchText
 from gemlite_edu.devices import MAX_GRID_Y
+from gemlite_edu.fast_kernel import machine_of
 from gemlite_edu.fast_launches import FLOATS, FastWeights
 from gemlite_edu.ready_products import multiply, product_of
 
@@ -66,14 +67,14 @@ def prepared(shape, N, types, layout, mode, device):
 
 
 def _plan(M, N, types, layout, mode, device):
-    plan = batch_plan(
-        M, N, layout.K, types, FastWeights(layout.nbits, layout.group_size, mode), device
-    )
-    if not takes(layout, types.x, types.y, HOPPER, N):
+    """The `BatchPlan`; ValueError where there is none."""
+    if not takes(layout, types.x, types.y, machine_of(device)[0], N):
         raise ValueError(
-            f"batch_matmul does not take x {types.x}, y {types.y} and N = {N} with {layout}: "
-            "ask batch_matmul.takes, and use triton_matmul.matmul"
+            f"batch_matmul does not take x {types.x}, y {types.y} and N = {N} with {layout} on "
+            f"{device}: ask batch_matmul.takes, and use triton_matmul.matmul"
         )
+    weights = FastWeights(layout.nbits, layout.group_size, mode)
+    plan = batch_plan(M, N, layout.K, types, weights, device)
     if plan.grid[1] > MAX_GRID_Y:
         raise ValueError(f"x has M = {M} rows, too many for a launch: split x by rows")
     return plan

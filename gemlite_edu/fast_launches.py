@@ -34,6 +34,15 @@ class Types(NamedTuple):
     channel_scales: torch.dtype = torch.float32
     bias: torch.dtype = torch.float32
 
+    @property
+    def defines(self):
+        """What they are in CUDA; ValueError for one that no text takes."""
+        for name, dtype in self._asdict().items():
+            if dtype not in FLOATS:
+                raise ValueError(f"{name} must be float16, bfloat16 or float32, got {dtype}")
+        names = ("X_T", "Y_T", "SCALE_T", "ZERO_T", "CHANNEL_T", "BIAS_T")
+        return {name: FLOATS[dtype] for name, dtype in zip(names, self, strict=True)}
+
 
 @dataclass(frozen=True)
 class FastWeights:
@@ -206,9 +215,8 @@ class _Need(NamedTuple):
             "GROUP_SIZE": weights.group_size or WHOLE_ROW,
             "WARPS": self.warps,
             "ROWS": self.rows,
+            **types.defines,
         }
-        names = ("X_T", "Y_T", "SCALE_T", "ZERO_T", "CHANNEL_T", "BIAS_T")
-        defines |= {name: FLOATS[dtype] for name, dtype in zip(names, types, strict=True)}
         shared = self.x_bytes + -(-tiles // blocks) * self.bytes_of_a_tile
         grid, threads = (blocks, -(-M // self.rows)), self.warps * _WARP_SIZE
         return Launch(defines, grid, threads, shared, shape)

@@ -9,6 +9,7 @@ from batch_cases import cases_of_a_layer
 from triton_cases import example, is_right, make_case
 
 from gemlite_edu.batch_matmul import batch_matmul, takes
+from gemlite_edu.fast_matmul import fast_matmul
 from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
 from gemlite_edu.triton_matmul import Epilogue
 
@@ -61,13 +62,25 @@ def test_what_it_takes():
     "changed, told",
     [
         (dict(x_dtype=BF16), "batch_matmul does not take x torch.bfloat16"),
-        (dict(N=20), "gemm_a16wn_fast takes .* N = 20"),
+        (dict(N=20), "batch_matmul does not take .* N = 20"),
+        (dict(weights=3, word_bits=32), "batch_matmul does not take .*nbits=3"),
+        (dict(y_dtype=torch.int32), "batch_matmul does not take .* y torch.int32"),
     ],
 )
 def test_a_call_beyond_it_says_so(changed, told):
     inputs = make_case(small(**changed))
     with pytest.raises(ValueError, match=told):
         batch_matmul(inputs.x, inputs.weight, inputs.epilogue)
+
+
+@pytest.mark.parametrize("product", [fast_matmul, batch_matmul])
+def test_a_type_that_no_text_takes_is_named(product):
+    inputs = make_case(small())
+    odd = replace(inputs.weight, scales=inputs.weight.scales.double())
+    with pytest.raises(ValueError, match="^scales must be float16, bfloat16 or float32, got"):
+        product(inputs.x, odd, Epilogue(FP32))
+    with pytest.raises(ValueError, match="^bias must be float16, bfloat16 or float32, got"):
+        product(inputs.x, inputs.weight, Epilogue(FP32, bias=torch.zeros(24).double()))
 
 
 def test_another_x_is_named_in_one_sentence():
