@@ -142,8 +142,8 @@ class FastKernel:
         tensors = {
             "x": aligned(x),
             "W_packed": aligned(W_packed),
-            "scales": scales.contiguous(),
-            "zeros": zeros.contiguous(),
+            "scales": aligned(scales),
+            "zeros": aligned(zeros),
             "channel_scales": None,
             "token_scales": None,
             "bias": None,

@@ -154,5 +154,6 @@ def whole_tiles(x, tile):
 
 def aligned(tensor):
     """The tensor, contiguous; a copy where it begins between two pieces of 16 bytes."""
-    tensor = tensor.resolve_neg().contiguous()
+    if tensor.is_neg() or not tensor.is_contiguous():  # asking is faster than calling
+        tensor = tensor.resolve_neg().contiguous()
     return tensor.clone() if tensor.data_ptr() % _ALIGNMENT else tensor

@@ -27,15 +27,18 @@ def multiply(prepared, x, weight, epilogue):
 
 
 def product_of(text, plan, y_shape, y_dtype, device):
-    """What maps x, words and the other tensors to y on the device, by `text` as `plan` says."""
+    """What maps x, words and the other tensors to y on the device, by `text` as `plan` says.
+
+    The tensors may be views: a text reads each of them from its first number on, in 16s of bytes.
+    """
     if device.type == "cuda":
         run = text.ready(plan, device)
     else:
         run = partial(_simulate, text, plan)
 
-    def product(x, words, *others):
+    def product(x, *others):
         y = x.new_empty(y_shape, dtype=y_dtype)
-        run((aligned(x), aligned(words), *others), y)
+        run([None if tensor is None else aligned(tensor) for tensor in (x, *others)], y)
         return y
 
     return product

@@ -31,3 +31,18 @@ def shown(monkeypatch):
     for picture in pictures:
         assert picture.data.startswith(b"\x89PNG") and picture.alt
         assert len(picture.data) < 40_000
+
+
+@pytest.fixture
+def addresses(monkeypatch):
+    """Where the tensors lie that CUDA kernels are launched with; the simulator copies them."""
+    from gemlite_edu.kernel_text import KernelText
+
+    found, run = [], KernelText.run
+
+    def watched(text, plan, tensors, out):
+        found.extend(t.data_ptr() for t in tensors.values() if t is not None)
+        run(text, plan, tensors, out)
+
+    monkeypatch.setattr(KernelText, "run", watched)
+    return found

@@ -9,6 +9,7 @@ import torch
 from batch_cases import BATCH, CASES, FACTORS, LONG_CASES, Case
 from fast_cases import EXACT, FP16, RANDOM, gets_it_wrong, inspect, is_right, make_case, run
 from simulator.test_claims import claims_of, is_true
+from ternary_cases import UNALIGNED
 
 from gemlite_edu import batch_kernel, load, sources
 from gemlite_edu.batch_launches import FAST_GEMM
@@ -223,6 +224,13 @@ def test_any_number_of_rows_may_follow_another():
         y = kernel(**operands)
         assert y.shape == (M, 16)
         assert torch.equal(y, inputs.product(case).exact().half())
+
+
+def test_bulk_copies_begin_at_16s_of_bytes(addresses):
+    case = Case(4, M=2, N=16, least_K=256, memory=UNALIGNED)
+    inputs = make_case(case)
+    assert is_right(case, inputs, run(case, inputs))
+    assert addresses and not any(address % 16 for address in addresses)
 
 
 @pytest.mark.parametrize(

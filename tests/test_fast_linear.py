@@ -9,6 +9,7 @@ import pickle
 import pytest
 import torch
 from linear_cases import activations, make
+from ternary_cases import UNALIGNED, laid_out
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
@@ -239,6 +240,17 @@ def test_x_need_not_be_contiguous_or_aligned(problem):
     shifted = torch.empty(2 * K + 1).half()[1:].view(2, K).copy_(x)
     for view in (x.T.contiguous().T, x.repeat(1, 2)[:, :K], shifted):
         assert torch.equal(problem.layer(view), y)
+
+
+@pytest.mark.parametrize("kernel", FAST)
+@pytest.mark.parametrize("name", ["W_q", "scales", "zeros", "bias"])
+def test_weights_need_not_be_contiguous_or_aligned(name, kernel, addresses):
+    layer, x = make(4, 128, N=24, K=K, bias=torch.float16).layer, activations(2, K)
+    y, tensor = layer.forward_manual(x, kernel), getattr(layer, name).data
+    for view in (tensor.repeat_interleave(2, -1)[..., ::2], laid_out(tensor[None], UNALIGNED)[0]):
+        setattr(layer, name, torch.nn.Parameter(view, requires_grad=False))
+        assert torch.equal(layer.forward_manual(x, kernel), y)
+    assert addresses and not any(address % 16 for address in addresses)
 
 
 # The operator, and where it is left out
