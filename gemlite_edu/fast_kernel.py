@@ -20,8 +20,10 @@ from gemlite_edu.operands import (
 )
 from gemlite_edu.packing.plane_tiles import pack_plane_tiles
 from gemlite_edu.packing.sparse_1in2 import pack_sparse_1in2
+from gemlite_edu.quantize import check_codes
 
 _USUAL_SIZE = 4096
+_MOST_LOST = 0.01  # of a scale below the normal numbers of float16
 
 
 class FastKernel:
@@ -64,8 +66,9 @@ class FastKernel:
         """(W_packed, scales, zeros), what a call takes, of codes (N, K) uint8.
 
         scales, zeros: numbers, or float32 tensors (1, 1), (N, 1) or (N, K // group_size). They
-        become float16 (groups, N); ValueError beyond its range.
+        become float16 (groups, N); ValueError beyond its range, and for scales that get lost in it.
         """
+        check_codes(W_q, self.nbits)
         words = pack_plane_tiles(W_q, self.layout(W_q.shape[1]))
         return words, *self._scales_and_zeros(W_q, scales, zeros)
 
@@ -215,4 +218,9 @@ def _as_halves(name, value, shape, device):
     halves = values.half()
     if (halves.isinf() & values.isfinite()).any():
         raise ValueError(f"{name} must fit in float16, up to 65504: scale x instead")
+    if name == "scales" and ((halves - values).abs() > _MOST_LOST * values.abs()).any():
+        raise ValueError(
+            "scales must fit in float16, from 2**-14 on: multiply them by a power of two, and "
+            "divide y by it"
+        )
     return halves

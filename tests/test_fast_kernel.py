@@ -449,6 +449,8 @@ def test_bad_load_is_named_in_one_sentence(options, error, named):
         (1, torch.zeros(21, 2), ValueError, r"zeros must be one number or .*\(21, 3\), got"),
         (torch.ones(21, 3).half(), 0, TypeError, "scales must be float32, got torch.float16"),
         (1e5, 0, ValueError, "scales must fit in float16, up to 65504: scale x instead"),
+        (1e-9, 0, ValueError, r"scales must fit in float16, from 2\*\*-14 on: multiply them by"),
+        (-1.25e-7, 0, ValueError, "scales must fit in float16, from"),
         (torch.ones(21, 1, device="meta"), 0, ValueError, "scales is on meta"),
     ],
 )
@@ -456,6 +458,27 @@ def test_bad_scales_are_named_in_one_sentence(scales, zeros, error, named):
     with pytest.raises(error, match=named) as caught:
         example().load().pack(make_case(example()).W_q, scales, zeros)
     assert "\n" not in str(caught.value)
+
+
+def test_scales_and_zeros_that_float16_nearly_has_are_taken():
+    kernel = load(FAST, 4)
+    _, scales, zeros = kernel.pack(torch.ones(3, 8).byte(), torch.tensor([[0], [1e-5], [1]]), 1e-9)
+    torch.testing.assert_close(scales.float(), torch.tensor([[0, 1e-5, 1]]), rtol=0.01, atol=0)
+    assert (zeros == 0).all()
+
+
+@pytest.mark.parametrize(
+    "W_q, error, named",
+    [
+        ([[1]], TypeError, "W_q must be a torch.uint8 tensor of codes, got list"),
+        (torch.ones(256).byte(), ValueError, r"W_q must have shape \(N, K\)"),
+        (torch.ones(2, 3, 256).byte(), ValueError, r"W_q must have shape \(N, K\)"),
+        (torch.full((2, 256), 16).byte(), ValueError, "W_q has a code 16"),
+    ],
+)
+def test_what_is_no_matrix_of_codes_is_named_in_one_sentence(W_q, error, named):
+    with pytest.raises(error, match=named):
+        load(FAST, 4, group_size=128).pack(W_q, 1.0, 0.0)
 
 
 # Calls that are refused
