@@ -57,7 +57,9 @@ class FastGemm:
     takes_nbits = is_packed = True
 
     def weights(self, nbits, group_size):
-        """The `FastWeights` that `load` is given."""
+        """The `FastWeights` that `load` is given; ValueError for a width that the text has not."""
+        if nbits not in WIDTHS:
+            raise ValueError(f"nbits must be 8, 4 or 2 for gemm_a16wn_fast, got {nbits}")
         return FastWeights(nbits, group_size)
 
     @staticmethod
@@ -67,10 +69,10 @@ class FastGemm:
 
         largest_cluster: 1, 2 or 4 blocks that may share out K.
         """
-        if weights.nbits not in WIDTHS or K % weights.step or N % N_TILE:
+        if K % weights.step or N % N_TILE:
             raise ValueError(
-                f"gemm_a16wn_fast takes codes of {WIDTHS} bits, N in {N_TILE}s and K in whole "
-                f"tiles, got {weights.nbits} bits, N = {N} and K = {K}: use gemv_a16wn_fast"
+                f"gemm_a16wn_fast takes N in {N_TILE}s and K in {weights.step}s, got N = {N} and "
+                f"K = {K}: use gemv_a16wn_fast"
             )
         splits = [s for s in (1, 2, 4) if s <= min(largest_cluster, K // weights.step)]
         cuts = [

@@ -103,7 +103,7 @@ def _checked_x_dtype(name, launch, x_dtype):
 
 def _check_nbits_of(name, launch, nbits):
     if launch.takes_nbits and nbits is None:
-        raise TypeError(f"{name} needs nbits, the width of its codes, from 1 to 8")
+        raise TypeError(f"{name} needs nbits, the width of its codes")
     if launch.takes_nbits:
         check_nbits(nbits)
     elif nbits is not None:

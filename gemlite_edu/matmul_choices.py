@@ -62,6 +62,8 @@ def choices(kind, fast=()):
     rows = []
     for limit, name in (*there, *CHOICES[kind]):
         if limit is None or not rows or limit > rows[-1][0]:
+            if rows and rows[-1][1] == name:
+                rows.pop()
             rows.append((limit, name))
     return tuple(rows)
 

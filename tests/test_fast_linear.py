@@ -57,7 +57,7 @@ def test_choices_are_total_with_and_without_cuda_kernels(kind, fast):
     *limits, last = [limit for limit, _ in choices(kind, fast)]
     assert last is None and limits == sorted(set(limits))
     names = [name for _, name in choices(kind, fast)]
-    assert set(names) <= set(MATMUL_TYPES)
+    assert set(names) <= set(MATMUL_TYPES) and len(set(names)) == len(names)
     assert {name for name in names if name in FAST} == {
         name for _, name in FAST_CHOICES[kind] if name in fast
     }

@@ -109,8 +109,12 @@ def pack_sparse_1in2(W_q, kept):
     `tiled_sparsity_50` returns it. Raises ValueError where both or none of a pair are kept.
     """
     check_codes(W_q, NBITS)
-    if not isinstance(kept, torch.Tensor) or kept.shape != W_q.shape:
-        raise ValueError(f"kept must be a tensor of W_q's shape {tuple(W_q.shape)}")
+    is_tensor = isinstance(kept, torch.Tensor)
+    if not is_tensor or kept.shape != W_q.shape or kept.device != W_q.device:
+        came = f"{tuple(kept.shape)} on {kept.device}" if is_tensor else type(kept).__name__
+        raise ValueError(
+            f"kept must be a tensor of W_q's shape {tuple(W_q.shape)} on {W_q.device}, got {came}"
+        )
     first, second = _pairs(kept != 0)
     _check_one_of_each(first, second, W_q.shape[1])
     codes = torch.where(first, *_pairs(W_q.int()))

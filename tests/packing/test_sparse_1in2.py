@@ -144,6 +144,11 @@ def test_a_pair_of_which_not_just_one_is_kept_is_refused(places):
             "kept must be a tensor of W_q's shape",
         ),
         (
+            lambda: pack_sparse_1in2(codes_of(1, 64), torch.ones(1, 64, device="meta")),
+            ValueError,
+            "on cpu, got .* on meta",
+        ),
+        (
             lambda: pack_sparse_1in2(codes_of(1, 64) | 128, torch.ones(1, 64)),
             ValueError,
             "7 bits end at 127",

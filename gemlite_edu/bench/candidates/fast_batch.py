@@ -6,9 +6,8 @@ from functools import cache
 import torch
 
 from gemlite_edu import sources
-from gemlite_edu.batch_launches import FAST_GEMM, HOPPER, N_TILE, WIDTHS
+from gemlite_edu.batch_launches import FAST_GEMM, HOPPER, N_TILE
 from gemlite_edu.bench.candidate import Candidate, Prepared
-from gemlite_edu.fast_launches import FastWeights
 from gemlite_edu.kernel_text import capability_of
 from gemlite_edu.kernels import load
 
@@ -20,12 +19,12 @@ _load = cache(load)
 
 def _why_not(problem):
     weights = problem.weights
-    if problem.transposed or weights.is_sparse or weights.nbits not in WIDTHS:
-        return f"dense weights of {WIDTHS} bits, not transposed"
+    if problem.transposed or weights.is_sparse:
+        return "dense weights, not transposed"
     if torch.cuda.is_available() and capability_of(torch.device("cuda")) != HOPPER:
         return "Hopper"
     try:
-        step = FastWeights(weights.nbits, weights.group_size).step
+        step = _KIND.weights(weights.nbits, weights.group_size).step
     except ValueError as error:
         return str(error)
     return f"N in {N_TILE}s, K in {step}s" if problem.N % N_TILE or problem.K % step else ""
