@@ -1,6 +1,7 @@
 // The one text that launches. The GPU runner appends it to a kernel's text; nothing includes it.
 // KERNEL is the name of the __global__ function. Every function returns a cudaError_t.
 #include <cuda_runtime.h>
+#include <pthread.h>
 #include <stdint.h>
 
 constexpr int MOST_PARAMETERS = 16;
@@ -13,6 +14,10 @@ struct Launch {
   int64_t stream, count;
   int64_t values[MOST_PARAMETERS];  // `count` of them; an int has the first 4 bytes of its value
 };
+
+// How much shared memory a block may have is said to the kernel, not to its launch: until that has
+// come, no other thread may say it.
+static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER;
 
 static cudaError_t launch_here(const Launch& launch) {
   void* arguments[MOST_PARAMETERS];
@@ -49,7 +54,9 @@ extern "C" int launch(const Launch* launch) {
   cudaError_t error = cudaGetDevice(&before);
   const bool is_other = before != launch->device;
   if (error == cudaSuccess && is_other) error = cudaSetDevice(launch->device);
+  pthread_mutex_lock(&launching);
   if (error == cudaSuccess) error = launch_here(*launch);
+  pthread_mutex_unlock(&launching);
   if (is_other) cudaSetDevice(before);
   if (error != cudaSuccess) cudaGetLastError();  // else the next call would trip over it
   return error;
