@@ -8,16 +8,18 @@ from gemlite_edu.kernel_text import capability_of
 
 # {matmul type: the module of its `takes` and `prepared`}
 FAST = {"GEMV_FAST": fast_matmul, "GEMM_FAST": batch_matmul}
+_NOTHING = "__global__ void nothing() {}"
 
 
 def fast_types(layout, x_dtype, y_dtype, device, N):
-    """Those of `FAST` for N rows of such weights, x and y: none on the CPU or without nvcc.
+    """Those of `FAST` for N rows of such weights, x and y: none on the CPU, or if none compiles.
 
     The simulator takes seconds where Triton's interpreter takes milliseconds.
     """
-    if device.type != "cuda" or not _finds_nvcc():
+    if device.type != "cuda":
         return ()
-    return tuple(name for name in FAST if _is_taken(name, layout, x_dtype, y_dtype, device, N))
+    names = tuple(name for name in FAST if _is_taken(name, layout, x_dtype, y_dtype, device, N))
+    return names if names and _compiles(capability_of(device)) else ()
 
 
 def check_taken(name, layout, x_dtype, y_dtype, device, N):
@@ -34,14 +36,14 @@ def _is_taken(name, layout, x_dtype, y_dtype, device, N):
 
 
 @cache
-def _finds_nvcc():
-    """Whether CUDA kernels can be compiled; says once if not."""
+def _compiles(capability):
+    """Whether CUDA kernels can be compiled for such a GPU; says once if not."""
     try:
-        cuda.find_nvcc()
-    except RuntimeError:
+        cuda.build_kernel(_NOTHING, "nothing", {}, capability)
+    except (RuntimeError, ValueError, OSError) as error:
         print(
-            "nvcc, the CUDA compiler, was not found: GemLiteLinear takes its Triton kernels, which "
-            "are slower for few rows. Install the CUDA toolkit and set CUDA_HOME."
+            "CUDA kernels cannot be compiled here, and GemLiteLinear takes its Triton kernels, "
+            f"which are slower for few rows: {error}"
         )
         return False
     return True

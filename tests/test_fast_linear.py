@@ -5,6 +5,7 @@ Here the simulator runs them, as if the CPU were a GPU that has them.
 
 import copy
 import pickle
+from unittest import mock
 
 import pytest
 import torch
@@ -19,6 +20,7 @@ from gemlite_edu import fast_types, triton_ops
 from gemlite_edu import linear as linear_module
 from gemlite_edu.core import DType, GemLiteLinear
 from gemlite_edu.devices import SIMULATED_CAPABILITY
+from gemlite_edu.errors import KernelTextError
 from gemlite_edu.fast_types import FAST
 from gemlite_edu.matmul_choices import CHOICES, FAST_CHOICES, MATMUL_TYPES, choices, choose
 
@@ -159,27 +161,37 @@ def test_a_layer_that_a_cuda_kernel_does_not_take_gets_one_sentence():
 @pytest.fixture
 def on_a_gpu(monkeypatch):
     monkeypatch.setattr(fast_types, "capability_of", lambda device: (9, 0))
-    fast_types._finds_nvcc.cache_clear()
+    fast_types._compiles.cache_clear()
     yield (make(4, 128, N=N, K=K).layer.layout, torch.float16, torch.float16, GPU, 24)
-    fast_types._finds_nvcc.cache_clear()
+    fast_types._compiles.cache_clear()
 
 
-def test_a_gpu_with_nvcc_has_them(on_a_gpu, monkeypatch, capsys):
-    monkeypatch.setattr(fast_types.cuda, "find_nvcc", lambda: "nvcc")
-    assert fast_types.fast_types(*on_a_gpu) == tuple(FAST)
+def test_a_gpu_for_which_nvcc_compiles_has_them(on_a_gpu, monkeypatch, capsys):
+    built = []
+    monkeypatch.setattr(fast_types.cuda, "build_kernel", lambda *of: built.append(of))
+    assert fast_types.fast_types(*on_a_gpu) == tuple(FAST) == fast_types.fast_types(*on_a_gpu)
+    ((text, entry, _, capability),) = built
+    assert f"void {entry}(" in text and capability == (9, 0)
     monkeypatch.setattr(fast_types, "capability_of", lambda device: (7, 0))
-    assert fast_types.fast_types(*on_a_gpu) == ()
+    assert fast_types.fast_types(*on_a_gpu) == () and len(built) == 1
     assert capsys.readouterr().out == ""
 
 
-def test_without_nvcc_it_says_once_that_triton_is_taken(on_a_gpu, monkeypatch, capsys):
-    def find_nvcc():
-        raise RuntimeError("nvcc was not found")
-
-    monkeypatch.setattr(fast_types.cuda, "find_nvcc", find_nvcc)
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("nvcc was not found: set CUDA_HOME"),
+        KernelTextError("the compiler failed: nvcc fatal: Unsupported gpu architecture"),
+        OSError("CUDA_HOME environment variable is not set"),
+    ],
+)
+def test_where_nothing_compiles_it_says_once_that_triton_is_taken(
+    on_a_gpu, monkeypatch, capsys, error
+):
+    monkeypatch.setattr(fast_types.cuda, "build_kernel", mock.Mock(side_effect=error))
     assert fast_types.fast_types(*on_a_gpu) == () == fast_types.fast_types(*on_a_gpu)
     said = capsys.readouterr().out
-    assert said.count("\n") == 1 and "nvcc" in said and "CUDA_HOME" in said
+    assert said.count("\n") == 1 and "Triton" in said and str(error) in said
 
 
 # Nothing of a call stays behind
