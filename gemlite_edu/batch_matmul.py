@@ -10,7 +10,7 @@ from gemlite_edu.fast_kernel import machine_of
 from gemlite_edu.fast_launches import FLOATS, FastWeights
 from gemlite_edu.ready_products import multiply, product_of
 
-((_NAME, _KIND),) = FAST_GEMM.items()
+(_KIND,) = FAST_GEMM.values()
 _TIME_LIMIT = 600.0  # seconds, in the simulator
 
 

@@ -203,9 +203,9 @@ def _checked_words(W_packed, layout):
 
 
 def _check_of_groups(name, tensor, shape, x):
-    check_matrix(name, tensor, torch.float16)
-    if tuple(tensor.shape) != shape:
+    if isinstance(tensor, torch.Tensor) and tuple(tensor.shape) != shape:
         raise ValueError(f"{name} must be {shape} as pack makes it, got {tuple(tensor.shape)}")
+    check_matrix(name, tensor, torch.float16)
     if tensor.device != x.device:
         raise ValueError(f"{name} is on {tensor.device} and x on {x.device}: move one to the other")
 

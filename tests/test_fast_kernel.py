@@ -515,6 +515,11 @@ BAD_CALLS = {
         ValueError,
         r"scales must be \(2, 21\) as pack makes it, got \(2, 20\)",
     ),
+    "scales in a row": (
+        dict(scales=SCALES.flatten()),
+        ValueError,
+        r"scales must be \(2, 21\) as pack makes it, got \(42,\)",
+    ),
     "zeros as they were": (
         dict(zeros=torch.ones(2, 21)),
         TypeError,

@@ -6,7 +6,6 @@ from gemlite_edu.fast_kernel import FastKernel, machine_of
 from gemlite_edu.launches import Launch
 
 GROUP_SIZE = 128
-_BYTES_OF_SUMS = 8  # of a group of x
 
 
 class RungKernel(FastKernel):
@@ -33,7 +32,8 @@ class RungKernel(FastKernel):
         warps, tiles = min(shape.warps, K // tile), -(-N // shape.rows)
         resident = tiles if shape.blocks is None else machine_of(device)[1] * shape.blocks
         blocks = min(resident, tiles)
-        x_bytes = 2 * K + _BYTES_OF_SUMS * (K // GROUP_SIZE) if shape.stages_x else 0
+        sum_bytes = self._weights.bytes_of_a_part(self.x_dtype) * (K // GROUP_SIZE)
+        x_bytes = 2 * K + sum_bytes if shape.stages_x else 0
         shared_bytes = x_bytes + -(-tiles // blocks) * 4 * shape.rows * warps
         defines = usual.defines | {"WARPS": warps, "TILES": shape.rows // 16}
         return Launch(defines, (blocks, 1), 32 * warps, shared_bytes, usual.integers)
