@@ -44,11 +44,22 @@ def same(a, b):
         ("a + b", lambda a, b: a.double() + b.double()),
         ("a - b", lambda a, b: a.double() - b.double()),
         ("a * b", lambda a, b: a.double() * b.double()),
+        ("__h2div(a, b)", lambda a, b: a.double() / b.double()),
+        ("a / b", lambda a, b: a.double() / b.double()),
+        ("__hneg2(a)", lambda a, b: -a.double()),
+        ("-a", lambda a, b: -a.double()),
+        ("__halves2half2(__hdiv(a.x, b.x), __hneg(a.y))", lambda a, b: _divided_and_negated(a, b)),
     ],
 )
 def test_each_half_by_itself(launch, expression, expected):
     a, b = random_halves(2**14, 0), random_halves(2**14, 1)
     assert same(compute(launch, expression, a, b), expected(a, b).to(torch.float16))
+
+
+def _divided_and_negated(a, b):
+    out = -a.double()
+    out[::2] = a.double()[::2] / b.double()[::2]
+    return out
 
 
 def rounded_once(a, b, c):
@@ -101,6 +112,15 @@ def test_a_multiply_add_of_the_largest_and_of_no_number(launch):
         ("__float2half2_rn(__low2float(a))", lambda a, b: a[:, :1].expand(-1, 2)),
         ("__floats2half2_rn(__high2float(b), 1.0f)", lambda a, b: _with_one(b)),
         ("__float22half2_rn(__half22float2(a))", lambda a, b: a),
+        ("__lows2half2(a, b)", lambda a, b: torch.stack([a[:, 0], b[:, 0]], 1)),
+        ("__highs2half2(a, b)", lambda a, b: torch.stack([a[:, 1], b[:, 1]], 1)),
+        ("__low2half2(a)", lambda a, b: a[:, :1].expand(-1, 2)),
+        ("__high2half2(a)", lambda a, b: a[:, 1:].expand(-1, 2)),
+        (
+            "__halves2half2(__short_as_half(__half_as_short(a.x)), b.y)",
+            lambda a, b: torch.stack([a[:, 0], b[:, 1]], 1),
+        ),
+        ("__halves2half2(__short2half_rn(-3), __ushort2half_rn(65535))", lambda a, b: _of_shorts(a)),
     ],
 )
 def test_the_ways_in_and_out(launch, expression, expected):
@@ -111,6 +131,10 @@ def test_the_ways_in_and_out(launch, expression, expected):
 
 def _with_one(b):
     return torch.stack([b[:, 1], torch.ones(len(b), dtype=torch.float16)], 1)
+
+
+def _of_shorts(a):
+    return torch.tensor([-3.0, torch.inf], dtype=torch.float16).expand(len(a), 2)
 
 
 def test_both_halves_are_one_access(inspect):
