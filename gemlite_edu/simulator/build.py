@@ -14,6 +14,7 @@ from gemlite_edu.simulator.instrument import INSTRUMENTED_FLAGS, label_calls, wr
 from gemlite_edu.sources import explain_compiler_error
 
 _HERE = Path(__file__).parent
+SHIM = _HERE / "shim"
 _KERNEL_FLAGS = (
     "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
     "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off -include cuda_runtime.h"
@@ -100,7 +101,7 @@ def _build_instrumented(command, folder, dynamic_name, replace):
     _compile_kernel([*command, "-S", "-o", assembly], replace)
     assembly.write_text(label_calls(assembly.read_text()))
     _compile_kernel([command[0], "-shared", assembly, "-o", library], replace)
-    return write_sites(library, dynamic_name, _HERE / "shim")
+    return write_sites(library, dynamic_name, SHIM)
 
 
 def _prepare(text, entry, defines):
@@ -146,7 +147,7 @@ def _compile(command):
 
 
 def _shim_text():
-    return "".join(path.read_text() for path in sorted((_HERE / "shim").glob("*.h")))
+    return "".join(path.read_text() for path in sorted(SHIM.glob("*.h")))
 
 
 def _dynamic_arrays(text):

@@ -4,9 +4,10 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
-from gemlite_edu.simulator.build import build_instrumented_kernel
+from gemlite_edu.simulator.build import SHIM, build_instrumented_kernel
 from gemlite_edu.simulator.fault_sentences import fault_sentence
 from gemlite_edu.simulator.finding_sentences import Found
+from gemlite_edu.simulator.instrument import lines_of
 from gemlite_edu.simulator.report import Finding, MemoryLine, Phase, Report, Request
 from gemlite_edu.simulator.run import (
     Tensor,
@@ -34,7 +35,7 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
         again, printed = run_once(library, arguments, launch, time_limit, 1, sites)
         raw = raw if again.rpartition("\n")[2].startswith("endless") else again
     show_what_it_printed(printed)
-    text = _Text(library.parent, source, tensors_by_name(arguments), launch)
+    text = _Text(library, source, tensors_by_name(arguments), launch)
     *rows, status = raw.splitlines()
     return Report(
         title=title,
@@ -74,7 +75,8 @@ def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0):
 class _Text:
     """Names for the runner's numbers: sites, lines, objects."""
 
-    def __init__(self, folder, source, tensors, launch):
+    def __init__(self, library, source, tensors, launch):
+        self._library, folder = library, library.parent
         self.places = (folder / "lines.txt").read_text().splitlines()
         self.partly_used = (folder / "partly_used.txt").read_text().splitlines()
         self.tensors, self.launch = tensors, launch
@@ -88,6 +90,16 @@ class _Text:
 
     def place(self, site):
         return self.places[site] if 0 <= site < len(self.places) else ""
+
+    def place_of_end(self, site, instruction):
+        """Where a run ended: at a call of an instrument, or at an instruction that no call is for.
+
+        instruction: its address in the library; 0 if it is not known.
+        """
+        if not instruction:
+            return self.place(site)
+        (place,) = lines_of(self._library, [instruction + 1], SHIM)
+        return place or self.place(site)
 
     def code(self, place):
         return self._code.get(place, "")
@@ -250,9 +262,14 @@ def _findings(rows, status, text, time_limit):
     found = tuple(finding for _, _, finding in found)
     if status in ("done", "misaligned access"):
         return found
-    place = text.place(int(rows[0].split()[1])) if rows else ""
+    place = _place_of_end(rows[0], text) if rows else ""
     sentence = fault_sentence(status, text.tensors, time_limit)
     return (Finding(sentence, place, text.code(place), 1), *found)
+
+
+def _place_of_end(row, text):
+    _, site, instruction = row.split()
+    return text.place_of_end(int(site), int(instruction, 16))
 
 
 def _read_findings(rows, text):

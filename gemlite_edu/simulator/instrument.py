@@ -127,7 +127,7 @@ def write_sites(library, dynamic_name, shim):
     }
     addresses = {number: site[0] for number, site in found.items()} | {0: 0}
     sites = sorted(found.values())
-    lines = _lines_of(library, [address for address, *_ in sites], str(shim))
+    lines = lines_of(library, [address for address, *_ in sites], shim)
     numbers = {line: number for number, line in enumerate(dict.fromkeys(lines))}
     arrays = _shared_arrays(symbols, dynamic_name)
     rows = [
@@ -158,9 +158,12 @@ def _run(program, *arguments, text=None):
     ).stdout
 
 
-def _lines_of(library, sites, shim):
-    """ "file:line" of each site: of the innermost function that is not the simulator's own."""
-    # A call's line is that of the byte before its return address.
+def lines_of(library, sites, shim):
+    """ "file:line" of each site: of the innermost function that is not the simulator's own.
+
+    sites: return addresses of calls, in the library. A call's line is that of the byte before.
+    shim: the folder of the simulator's own.
+    """
     addresses = "".join(f"{site - 1:x}\n" for site in sites)
     answer = _run("addr2line", "-i", "-f", "-C", "-a", "-e", library, text=addresses)
     found = []
@@ -169,7 +172,7 @@ def _lines_of(library, sites, shim):
         own = [
             place.partition(" (discriminator")[0]
             for name, place in zip(names, places, strict=True)
-            if not (place.startswith(shim) or _COPY.search(name))
+            if not (place.startswith(str(shim)) or _COPY.search(name))
         ]
         file, _, line = own[0].rpartition(":") if own else ("", "", "")
         found.append(f"{Path(file).name}:{line}" if file else "")

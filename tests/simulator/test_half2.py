@@ -120,7 +120,7 @@ def test_a_multiply_add_of_the_largest_and_of_no_number(launch):
             "__halves2half2(__short_as_half(__half_as_short(a.x)), b.y)",
             lambda a, b: torch.stack([a[:, 0], b[:, 1]], 1),
         ),
-        ("__halves2half2(__short2half_rn(-3), __ushort2half_rn(65535))", lambda a, b: _of_shorts(a)),
+        ("make_half2(__short2half_rn(-3), __ushort2half_rn(65535))", lambda a, b: _of_shorts(a)),
     ],
 )
 def test_the_ways_in_and_out(launch, expression, expected):

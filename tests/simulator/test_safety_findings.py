@@ -313,6 +313,13 @@ def test_a_null_or_wild_pointer(inspect, statements, words, options):
     assert inspected[0].y is None
 
 
+def test_a_fault_in_a_table_stands_at_its_own_line(inspect):
+    """Accesses to __constant__ memory are not watched: the line is that of the instruction."""
+    statements = "const int far = t * 100000000;\ny[t] = TABLE[far]; // HERE"
+    table = "__constant__ float TABLE[4] = {1, 2, 3, 4};"
+    assert_only(inspect(statements, before=table), ["thread 1", "reached memory"])
+
+
 UNWRITTEN_SHARED = {
     "half the block": (
         "__shared__ float a[64];\nif (t < 32) a[t] = x[t];\n__syncthreads();\ny[t] = a[t]; // HERE",

@@ -2,6 +2,7 @@
 #pragma once
 #include <signal.h>
 #include <stdlib.h>
+#include <ucontext.h>
 
 #include "lanes.h"
 #include "tensors.h"
@@ -14,12 +15,26 @@ inline bool is_in_own_stack_guard(const void* address) {
   return guard && byte >= guard && byte < guard + STACK_GUARD;
 }
 
-inline void on_fault(int signal, siginfo_t* info, void*) {
+// The instruction that a signal came from; 0 where there was none, or on an unknown machine.
+inline thread_local uintptr_t interrupted_at = 0;
+
+inline uintptr_t instruction_of(const void* context) {
+#if defined(__x86_64__)
+  return static_cast<uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return static_cast<uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);
+#else
+  return 0;
+#endif
+}
+
+inline void on_fault(int signal, siginfo_t* info, void* context) {
   const SimHere& here = sim_here;
   if (is_in_own_stack_guard(info->si_addr)) {
     report("stack %zu -1 %u %u %u", STACK >> 10, here.block_index.x, here.block_index.y,
            here.thread_index.x);
   }
+  interrupted_at = instruction_of(context);
   if (info->si_code == SI_KERNEL) {  // x86: an aligned access of 16 bytes at another address
     report("misaligned %u %u %u", here.block_index.x, here.block_index.y, here.thread_index.x);
   }

@@ -38,7 +38,9 @@ inline void write_report(const Ledger& ledger, const Findings& findings) {
   getrlimit(RLIMIT_FSIZE, &limit);
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_FSIZE, &limit);
-  dprintf(report_fd, "at %d\n", instruments->sites.site(fatal_place));
+  const bool is_known = library_here.contains(reinterpret_cast<const void*>(interrupted_at));
+  dprintf(report_fd, "at %d %" PRIxPTR "\n", instruments->sites.site(fatal_place),
+          is_known ? interrupted_at - library_here.begin : 0);
   for (const auto& [key, row] : ledger.rows) {
     if (!row.requests) continue;
     dprintf(report_fd, "row %d %d %d %u", key.site, key.object, key.writes, key.size);
