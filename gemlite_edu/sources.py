@@ -15,9 +15,13 @@ _HOLE = re.compile(r"^// BEGIN HOLE (\w+)\n(.*?)^// END HOLE$", re.DOTALL | re.M
 _LOCAL_INCLUDE = re.compile(r'#include "(\w+\.cuh)"')
 # Comments, strings and characters: what a check of the code must not read.
 _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
-# g++: "file:3:12: error: text"; nvcc: "file(3): error: text"
+# g++: "file:3:12: error: text"; its assembler: "file:3: Error: text"; nvcc: "file(3): error: text"
 _COMPILER_ERROR = re.compile(
-    r"^(.+?)[:(](\d+)[:)](?:\d*:)? (?:fatal )?error\b:? *(.*?)(?: \[-W.*\])?$", re.MULTILINE
+    r"^(.+?)[:(](\d+)[:)](?:\d*:)? (?:fatal )?[Ee]rror\b:? *(.*?)(?: \[-W.*\])?$", re.MULTILINE
+)
+_ASM = (
+    " (asm is for a GPU, and this text runs on a CPU too: put it between #ifdef __CUDACC__ and "
+    "#else, and the same in C++ between that and #endif)"
 )
 
 # What a compiler says of a frequent mistake, and what to do about it.
@@ -25,6 +29,9 @@ _COMPILER_HINTS = (
     ("SimSixteenBits", " (x has the type X_T: make it a float with to_float(...) first)"),
     ("discards qualifiers", " (const means: read it, do not write it)"),
     ("may be used uninitialized", " (give it a value where you declare it)"),
+    ("no such instruction", _ASM),
+    ("unknown mnemonic", _ASM),
+    ("'asm'", _ASM),
 )
 
 

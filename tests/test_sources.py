@@ -94,6 +94,13 @@ def test_the_first_error_of_nvcc_is_found_as_well():
     assert str(error) == ('dequant_dot, line 3: identifier "summ" is undefined\n    return summ;')
 
 
+def test_assembly_of_a_gpu_is_explained_at_its_line():
+    output = "dequant_dot: Assembler messages:\ndequant_dot:3: Error: no such instruction: `lop3'\n"
+    error = sources.explain_compiler_error(output, {"dequant_dot": "\na\nb\n  asm(lop3);"})
+    assert re.match(r"dequant_dot, line 3: no such instruction: `lop3' \(asm is for", str(error))
+    assert str(error).endswith("\n    asm(lop3);")
+
+
 def test_a_failure_that_is_no_message_is_shown_whole():
     assert "killed by signal 9" in str(sources.explain_compiler_error("g++: killed by signal 9"))
 
