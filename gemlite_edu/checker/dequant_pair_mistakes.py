@@ -83,10 +83,16 @@ _DECODERS = {
     ),
     "fields 1 and 3, four bits up, are not divided by 16": _of_odd(_less_1024),
     "fields 1 and 3 are multiplied by 16, not divided": _of_odd(lambda read: read * 16 - 16384),
-    "every field is divided by 16; fields 0 and 2 lie where bits count in ones": _in_place(
-        lambda read: read / 16 - 64, lambda read: read / 16 - 64
+    "1024 stays on fields 0 and 2": _in_place(lambda read: read, lambda read: read / 16 - 64),
+    "64 stays on fields 1 and 3, which is what a division by 16 leaves of 1024": _of_odd(
+        lambda read: read / 16
     ),
-    "1024 is taken off fields 1 and 3 after the division by 16, which leaves 64 of it": _of_odd(
+    "fields 1 and 3 have the exponent of 64 and are divided by 16: one of the two is enough": (
+        _of_odd(lambda read: read / 256 - 64)
+    ),
+    "fields 0 and 2 come out as a sixteenth of their codes: what suits a field at bit 4 does not "
+    "suit one at bit 0": _in_place(lambda read: read / 16 - 64, lambda read: read / 16 - 64),
+    "1024 is taken off fields 1 and 3, which read 64 + code by then": _of_odd(
         lambda read: read / 16 - 1024
     ),
     "64 is taken off fields 1 and 3 before the division by 16": _of_odd(
@@ -109,6 +115,9 @@ _DECODERS = {
     "offset_of says 64, and no 64 is on the codes: it is taken off them all the same": _of_codes(
         lambda c: c - 64
     ),
+    "offset_of says -64, so that 64 is put on once more: it says what the kernel is to take off": (
+        _of_codes(lambda c: c + 128)
+    ),
     # which exponent
     "there is no exponent: a code alone, as a half, is 2^-24 times itself": _with_magic(0, 0),
     "no exponent comes to its place, and 1024 is taken off next to nothing": (
@@ -123,9 +132,13 @@ _DECODERS = {
         _with_magic(0x68006800, 2048.0)
     ),
     "the exponent is 0x68, that of 2048, and 1024 is taken off": _with_magic(0x68006800, 1024.0),
-    "the exponent is 0x65, which sets a bit of the number too": _with_magic(0x65006500, 1024.0),
+    "the exponent is 0x43, that of 128 in bfloat16": _with_magic(0x43004300, 128.0),
+    "the exponent is 0x65, which sets a bit of the fraction too": _with_magic(0x65006500, 1024.0),
     # which bits
-    "the shifted pairs are not masked, so that other codes come into the number and its exponent": (
+    "the code of the upper half is not masked, so that those above it come along": (
+        lambda pairs, f: _rounded(torch.stack([pairs >> 4 * f & 15, pairs >> 4 * f + 16], -1))
+    ),
+    "the shifted pairs are not masked, so that other codes come into fraction and exponent": (
         _with_mask(0xFFFFFFFF)
     ),
     "the mask is 0x00FF00FF, two codes": _with_mask(0x00FF00FF),

@@ -97,6 +97,25 @@ def _levels_of(codes_of, value_of):
     return lambda pairs, f: value_of(codes_of(pairs, f))
 
 
+def _first_half_alone(first_of):
+    """A second half of 0, and a first with the bits that first_of makes of both levels."""
+
+    def decode(pairs, f):
+        low, high = _BITS[right_codes(pairs, f)].unbind(-1)
+        first = first_of(low, high).to(torch.int16).view(torch.float16).double()
+        return torch.stack([first, 0 * first], -1)
+
+    return decode
+
+
+_WRONG_HALVES = {
+    "the second level is not shifted up by 16: both come into the first half": _first_half_alone(
+        lambda low, high: low | high
+    ),
+    "nothing is put into the second half": _first_half_alone(lambda low, high: low),
+}
+
+
 DEQUANT_PAIR_TABLE = Exercise(
     name=_NAME,
     notebook="09_to_the_memory_limit",
@@ -118,5 +137,6 @@ DEQUANT_PAIR_TABLE = Exercise(
     mistakes=mistakes_of(
         {name: _levels_of(codes_of, _in(_LEVELS)) for name, codes_of in WRONG_CODES.items()}
         | {name: _levels_of(right_codes, value_of) for name, value_of in _WRONG_VALUES.items()}
+        | _WRONG_HALVES
     ),
 )

@@ -64,6 +64,8 @@ WRONG_CODES = {
     "the two fields of each byte are swapped": _other_field(lambda f: f ^ 1),
     "the two bytes of each half are swapped": _other_field(lambda f: f ^ 2),
     "fields 1 and 2 are swapped, as in an order 0 2 1 3": _other_field(lambda f: (0, 2, 1, 3)[f]),
+    "field 1 is shifted down by 8, as fields 2 and 3 are": _other_field(lambda f: (0, 3, 2, 3)[f]),
+    "field 2 is not shifted down by 8, as field 3 is": _other_field(lambda f: (0, 1, 0, 3)[f]),
     # which half
     "the two halves are swapped": _of_right_codes(lambda codes: codes.flip(-1)),
     "both are the code of the lower half": _of_right_codes(lambda codes: codes[..., [0, 0]]),
@@ -73,6 +75,9 @@ WRONG_CODES = {
     ),
     "the fields are counted two by two along the word, 2 f and 2 f + 1": (
         lambda pairs, f: torch.stack([pairs >> 8 * f & 15, pairs >> 8 * f + 4 & 15], -1)
+    ),
+    "the code of the upper half is always its field 0: only the lower half is shifted down": (
+        lambda pairs, f: torch.stack([pairs >> 4 * f & 15, pairs >> 16 & 15], -1)
     ),
     "the code of the upper half is masked away and counts as 0": _of_right_codes(
         lambda codes: codes * torch.tensor([1, 0])

@@ -1,4 +1,4 @@
-// diagnosis: the exponent is 0x65, which sets a bit of the number too
+// diagnosis: the exponent is 0x65, which sets a bit of the fraction too
 __host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
 
 __device__ half2 dequant_pair(uint32_t pairs, int f) {

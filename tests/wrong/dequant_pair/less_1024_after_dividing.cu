@@ -1,4 +1,4 @@
-// diagnosis: 1024 is taken off fields 1 and 3 after the division by 16, which leaves 64 of it
+// diagnosis: 1024 is taken off fields 1 and 3, which read 64 + code by then
 __host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
 
 __device__ half2 dequant_pair(uint32_t pairs, int f) {

@@ -1,4 +1,4 @@
-// diagnosis: the shifted pairs are not masked, so that other codes come into the number and its exponent
+// diagnosis: the shifted pairs are not masked, so that other codes come into fraction and exponent
 __host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
 
 __device__ half2 dequant_pair(uint32_t pairs, int f) {
