@@ -97,7 +97,7 @@ _STAY = Idea(
 _SHARED_X = Idea(
     "x in shared memory",
     "A block copies x once, and its warps read it there.",
-    "8 of the 14 requests of a step ask the L1 for x; they go.",
+    "8 of the 14 requests of a step to global memory ask for x; they go.",
     edits=(
         (_FETCH_X, ""),
         ("  __pipeline_wait_prior(0);\n  __syncthreads();\n\n", ""),
@@ -140,7 +140,8 @@ __device__ inline half2 weights_of(half2 codes, const Step& step, int tile, int 
 )
 _OFFSET = Idea(
     "codes with an offset",
-    "Half of the codes come as 64 + code: so do all, and 64 (sum of x) leaves once a group.",
+    "Half of the codes read 64 + code: the others are brought there too, and 64 (sum of x) leaves "
+    "once a group.",
     "Half of the multiply-adds that bring codes down: 0.25 a weight less.",
     edits=(
         ("return W_NBITS == 4 ? 64.0f : 0.0f;", "return 0.0f;"),
@@ -168,8 +169,8 @@ _READ_ONCE = Idea(
 _NEIGHBOURS = Idea(
     "neighbouring tiles",
     "Block b takes tiles b, b + blocks and so on, not some in a row.",
-    "At any time all blocks read one piece of W; and the scales of a tile, 32 bytes, are half of "
-    "what memory delivers at once: a neighbour wants the other half.",
+    "At any time all blocks read one piece of W; and the scales of a tile are 32 bytes, of the 64 "
+    "that memory delivers at once: a neighbour wants the other half.",
     edits=(
         (
             "  const int tiles = ceil_div(N, TILE_N), blocks = gridDim.x, block = blockIdx.x;\n",
@@ -237,7 +238,8 @@ _TWO_BLOCKS = Idea(
 _NO_STAY = Idea(
     "a block for each tile",
     "Blocks do not stay any more.",
-    "x is copied and added up for every tile: 2 times for one at 4096 rows, 8 times at 16384.",
+    "x is copied and added up for every tile: up to 2 times instead of once on a multiprocessor at "
+    "4096 rows, 8 times at 16384.",
     shape={"blocks": None},
 )
 
