@@ -40,20 +40,23 @@ LEVELS = (
     ],
     ids=str,
 )
-def test_a_code_stands_for_its_level(case):
+@pytest.mark.parametrize("levels", [LEVELS, LEVELS[::2]], ids=len)
+def test_a_code_stands_for_its_level(case, levels):
     inputs = make_case(case)
-    inputs = replace(inputs, zeros=0 * inputs.zeros)
-    kernel = case.load(replace={"dequant_pair": pair_table(LEVELS)})
+    inputs = replace(inputs, W_q=inputs.W_q % len(levels), zeros=0 * inputs.zeros)
+    kernel = case.load(replace={"dequant_pair": pair_table(levels)})
     y = run(case, inputs, kernel=kernel)
     product = inputs.product(case)
-    levels = torch.tensor(LEVELS).half()[product.codes.long()]
-    assert torch.equal(y, replace(product, codes=levels).exact().to(case.x_dtype))
+    numbers = torch.tensor(levels).half()[product.codes.long()]
+    assert torch.equal(y, replace(product, codes=numbers).exact().to(case.x_dtype))
 
 
-def test_any_half_may_be_a_level():
+@pytest.mark.parametrize("count", [16, 8])
+def test_any_half_may_be_a_level(count):
     levels = torch.tensor([-65504.0, 65504.0, 2.0**-24, -(2.0**-14), 1 / 3, *range(11)]).half()
+    levels, codes = levels[:count], torch.arange(count).view(1, count).byte()
     kernel = load("gemv_a16wn_fast", nbits=4, replace={"dequant_pair": pair_table(levels)})
-    y = kernel(torch.eye(16).half(), *kernel.pack(torch.arange(16).view(1, 16).byte(), 1.0, 0.0))
+    y = kernel(torch.eye(count).half(), *kernel.pack(codes, 1.0, 0.0))
     assert torch.equal(y.flatten(), levels)
 
 
@@ -64,5 +67,5 @@ def test_levels_of_any_numbers_are_rounded_to_halves():
 
 @pytest.mark.parametrize("levels", [range(15), [[0.0] * 16], [1e5] * 16, [torch.nan] * 16])
 def test_what_is_no_table_is_refused(levels):
-    with pytest.raises(ValueError, match="levels must be 16 numbers that fit in float16"):
+    with pytest.raises(ValueError, match="levels must be 16 or 8 numbers that fit in float16"):
         pair_table(levels)

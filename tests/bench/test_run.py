@@ -200,13 +200,16 @@ def test_a_fast_gemv_computes_the_problem(name, weights, end, error, monkeypatch
     assert result.error < error
 
 
-def test_a_table_of_the_codes_computes_the_problem(monkeypatch):
+@pytest.mark.parametrize("weights", ["W4 g128", "W3 g128"])
+def test_a_table_of_the_codes_computes_the_problem(weights, monkeypatch):
     monkeypatch.setattr(
         "gemlite_edu.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
     candidate = candidates()["gemv_a16wn_fast_table"]
-    assert candidate.why_not(Problem(WeightFormat.parse("W8 g128"), 1, 64, 384)) == "4-bit weights"
-    problem = Problem(WeightFormat.parse("W4 g128"), M=2, N=33, K=384)
+    told = candidate.why_not(Problem(WeightFormat.parse("W8 g128"), 1, 64, 384))
+    assert told == "weights of 4 or 3 bits"
+    problem = Problem(WeightFormat.parse(weights), M=2, N=33, K=384)
+    assert not candidate.why_not(problem)
     generator = torch.Generator().manual_seed(4)
     result = measure(candidate, problem, replace(CARD, read_gb_per_s=1e9), generator, ReplayedCalls)
     assert result.error < 2**-10

@@ -1,4 +1,4 @@
-"""Our GEMV at the memory limit with a table of 16 levels in its hole."""
+"""Our GEMV at the memory limit with a table in its hole; codes of 3 bits lie in fields of 4."""
 
 import hashlib
 from dataclasses import replace
@@ -10,26 +10,29 @@ from gemlite_edu.kernels import load
 from gemlite_edu.pair_table import pair_table
 
 (_PLAIN,) = (one for one in fast.CANDIDATES if one.name == "gemv_a16wn_fast")
-_TABLE = pair_table(range(16))  # its levels are the codes themselves: y is that of the others
+# Levels are the codes themselves, so that y is what it would be without a table.
+_TABLES = {nbits: pair_table(range(2**nbits)) for nbits in (4, 3)}
 
 
 @cache
-def _load(group_size):
-    holes = {"dequant_pair": _TABLE}
+def _load(nbits, group_size):
+    holes = {"dequant_pair": _TABLES[nbits]}
     return load(_PLAIN.name, nbits=4, group_size=group_size, replace=holes)
 
 
 def _why_not(problem):
-    return _PLAIN.why_not(problem) or ("" if problem.weights.nbits == 4 else "4-bit weights")
+    if problem.weights.nbits not in _TABLES:
+        return "weights of 4 or 3 bits"
+    return _PLAIN.why_not(replace(problem, weights=replace(problem.weights, nbits=4)))
 
 
 def _prepare(weights, problem):
-    kernel = _load(problem.weights.group_size)
+    kernel = _load(problem.weights.nbits, problem.weights.group_size)
     operands = kernel.pack(weights.W_q, weights.scales, weights.zeros)
     return Prepared(lambda x: kernel(x, *operands), operands)
 
 
-_BUILD = hashlib.sha256((_PLAIN.build + _TABLE).encode()).hexdigest()[:8]
+_BUILD = hashlib.sha256((_PLAIN.build + "".join(_TABLES.values())).encode()).hexdigest()[:8]
 CANDIDATES = [
     replace(_PLAIN, name=f"{_PLAIN.name}_table", why_not=_why_not, prepare=_prepare, build=_BUILD)
 ]
