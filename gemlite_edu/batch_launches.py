@@ -12,6 +12,7 @@ from gemlite_edu.launches import Launch
 HOPPER = (9, 0)  # the one compute capability with wgmma
 WIDTHS = (8, 4, 2)
 N_TILE = 8  # outputs whose scales are whole pieces of a bulk copy
+LONGEST_K = 2**26  # the texts that arrange x count threads in 32 bits
 
 _WARP_SIZE, _BRINGERS = 32, 2
 _ROW_BYTES, _BARRIER_BYTES, _STAGE_ALIGNMENT = 64, 16, 128  # words of a step; barriers of a stage
@@ -74,6 +75,8 @@ class FastGemm:
                 f"gemm_a16wn_fast takes N in {N_TILE}s and K in {weights.step}s, got N = {N} and "
                 f"K = {K}: use gemv_a16wn_fast"
             )
+        if K > LONGEST_K:
+            raise ValueError(f"K may be up to {LONGEST_K}, got {K}: split K over calls")
         splits = [s for s in (1, 2, 4) if s <= min(largest_cluster, K // weights.step)]
         cuts = [
             _Cut(rows, *shape, s) for rows in _rows(M) for shape in _SHAPES[rows] for s in splits

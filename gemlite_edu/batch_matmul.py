@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from gemlite_edu.batch_kernel import batch_plan
-from gemlite_edu.batch_launches import FAST_GEMM, HOPPER, N_TILE, WIDTHS
+from gemlite_edu.batch_launches import FAST_GEMM, HOPPER, LONGEST_K, N_TILE, WIDTHS
 from gemlite_edu.batch_text import BatchText
 from gemlite_edu.devices import MAX_GRID_Y
 from gemlite_edu.fast_kernel import machine_of
@@ -28,7 +28,8 @@ def takes(layout, x_dtype, y_dtype, capability, N):
     True
     """
     is_alike = x_dtype in _KIND.x_dtypes and y_dtype in FLOATS and capability == HOPPER
-    if not is_alike or N % N_TILE or layout.nbits not in WIDTHS or layout.padded_K != layout.K:
+    fits = N % N_TILE == 0 and layout.padded_K == layout.K <= LONGEST_K
+    if not is_alike or not fits or layout.nbits not in WIDTHS:
         return False
     try:
         return FastWeights(layout.nbits, layout.group_size).layout(layout.K) == layout

@@ -248,6 +248,14 @@ def test_one_bit_is_refused_before_weights_are_packed():
         load(BATCH, 1)
 
 
+def test_rows_whose_pieces_an_int_cannot_count_are_refused():
+    longest = 2**26
+    arrange = plan(300, 8, longest, multiprocessors=1).arrange
+    assert arrange.grid[0] * arrange.threads < 2**31
+    with pytest.raises(ValueError, match=f"K may be up to {longest}, got .*: split K over calls"):
+        plan(300, 8, longest + 128)
+
+
 def test_bfloat16_is_refused():
     with pytest.raises(ValueError, match="x_dtype must be torch.float16 for gemm_a16wn_fast"):
         load(BATCH, 4, torch.bfloat16)

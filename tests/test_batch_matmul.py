@@ -39,6 +39,7 @@ REFUSED = {
     "short groups": (PlaneTiles(4, 512, 16), FP16, FP16, H200, 8),
     "part of a tile": (PlaneTiles(4, 192), FP16, FP16, H200, 8),
     "padded rows": (PlaneTiles(4, 192, 64), FP16, FP16, H200, 8),
+    "long rows": (PlaneTiles(4, 2**26 + 128), FP16, FP16, H200, 8),
     "12 outputs": (PlaneTiles(4, 512), FP16, FP16, H200, 12),
     "weights that are numbers": (PlainTiles(torch.int8, 512), FP16, FP16, H200, 8),
     "bfloat16 x": (PlaneTiles(4, 512), BF16, FP16, H200, 8),
