@@ -1,6 +1,7 @@
 """Floor 3½: the two texts of the product for batches, run one after the other."""
 
 from gemlite_edu.kernel_text import KernelText
+from gemlite_edu.operands import aligned
 
 _ARRANGE = "arrange"
 
@@ -22,7 +23,10 @@ class BatchText:
     def run(self, plan, tensors, out):
         """Launch both with `tensors` {name: tensor or None}, the first x; write y into `out`."""
         if out.is_cuda:
-            self.ready(plan, out.device)(tensors.values(), out)
+            y = aligned(out)  # y is written in pieces
+            self.ready(plan, out.device)(tensors.values(), y)
+            if y is not out:
+                out.copy_(y)
         else:
             self._product.run(plan.product, self._with_image(plan, tensors), out)
 

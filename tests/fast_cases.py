@@ -33,7 +33,7 @@ MANY_BLOCKS, FEW_BLOCKS, LITTLE_MEMORY = ((9, 0), 132), ((9, 0), 2), ((7, 5), 1)
 
 _MOST_NOT_ZERO = 4096  # of an exact row of x: sums are to be exact in float32
 LARGEST_OFFSET = {8: 0, 4: 64, 2: 256, 1: 256}  # that the texts leave on codes
-LARGEST_ERROR = {FP16: 1e-3, BF16: 2**-8}  # of a row of y, norm-wise
+LARGEST_ERROR = {FP16: 1e-3, BF16: 2**-8}  # of y, norm-wise
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,15 @@ class Case:
         part = FastWeights(self.nbits, self.group_size).part
         offset = LARGEST_OFFSET[self.nbits]
         return parts_error_bound(product, self.x_dtype, part=part, offset=offset)
+
+    def is_near(self, error, exact):
+        """Whether no row of y is too far off, norm-wise."""
+        return bool((error.norm(dim=1) <= self.largest_error * exact.norm(dim=1)).all())
+
+    @property
+    def largest_error(self):
+        """Of y, norm-wise."""
+        return LARGEST_ERROR[self.x_dtype]
 
     @property
     def K(self):
@@ -245,8 +254,7 @@ def is_right(case, inputs, y):
     if case.data != RANDOM:
         return torch.equal(y, exact.to(y.dtype))
     error = y.double() - exact
-    near = (error.norm(dim=1) <= LARGEST_ERROR[y.dtype] * exact.norm(dim=1)).all()
-    return bool(near and (error.abs() <= case.error_bound(product)).all())
+    return case.is_near(error, exact) and bool((error.abs() <= case.error_bound(product)).all())
 
 
 def run(case, inputs, device="cpu", kernel=None):

@@ -13,6 +13,7 @@ from ternary_cases import UNALIGNED
 
 from gemlite_edu import batch_kernel, load, sources
 from gemlite_edu.batch_launches import FAST_GEMM
+from gemlite_edu.batch_text import BatchText
 from gemlite_edu.errors import KernelTextError
 from gemlite_edu.fast_launches import FastWeights, Types
 
@@ -213,6 +214,23 @@ def test_an_error_in_a_text_is_the_learners_line():
     with pytest.raises(KernelTextError, match="dequant_pair, line 6: .*wort"):
         broken = TABLE.replace("[word & 15]", "[wort & 15]")
         load(BATCH, 4, group_size=128, replace={"dequant_pair": broken}, device="cpu")
+
+
+class OnGpu(torch.Tensor):
+    is_cuda = True
+
+
+def test_out_that_begins_between_two_pieces_is_written_all_the_same(monkeypatch):
+    """A GPU writes four outputs at once; the simulator lays tensors out anew and would not see."""
+    case, places = EVERY_WAY[0], []
+
+    def ready(text, plan, device):
+        return lambda tensors, y: places.append(y.data_ptr() % 16) or y.fill_(7)
+
+    monkeypatch.setattr(BatchText, "ready", ready)
+    out = torch.zeros(case.M * case.N + 1).half()[1:].view(case.M, case.N).as_subclass(OnGpu)
+    case.load()._text.run(case.plan(), {}, out)
+    assert places == [0] and (out == 7).all()
 
 
 def test_any_number_of_rows_may_follow_another():
