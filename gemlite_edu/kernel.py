@@ -98,7 +98,7 @@ class Kernel:
         report = self._text.inspect(plan, tensors, y, title, self._recorded())
         if self.group_size is None or plan.defines["ROWS"] == 1:
             return report
-        return dataclasses.replace(report, notes=(*report.notes, _SHARED_BY_ROWS))
+        return dataclasses.replace(report, find_notes=lambda: (*report.notes, _SHARED_BY_ROWS))
 
     def _recorded(self):
         if self.replace:

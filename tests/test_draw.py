@@ -301,7 +301,7 @@ def test_the_timeline_shows_8_warps_and_says_of_how_many(packaged, capsys):
 
 def of_phases(*phases):
     phases = tuple(Phase(place, requests) for place, requests in phases)
-    return Report("title", (), (), (), phases, 0)
+    return Report("title", (), (), tuple, phases, 0)
 
 
 def test_the_timeline_of_many_phases_and_of_a_stopped_run(shown, capsys):

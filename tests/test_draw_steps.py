@@ -89,7 +89,7 @@ def test_the_picture_says_the_same_as_the_text(capsys, monkeypatch):
 
 def report_of(*phases):
     """Of one warp: (global loads, global stores, shared loads, shared stores) of each phase."""
-    return Report("", (), (), (), tuple(Phase("", (phase,)) for phase in phases), 0)
+    return Report("", (), (), tuple, tuple(Phase("", (phase,)) for phase in phases), 0)
 
 
 def test_what_is_decoded_beyond_the_last_step_is_said_to_be_unused(capsys):

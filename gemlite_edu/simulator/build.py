@@ -1,11 +1,10 @@
 """Compile a kernel's text, and the runner, with the host's C++ compiler."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 from gemlite_edu.build_cache import cached_build, program_identity
@@ -76,24 +75,45 @@ def build_instrumented_kernel(text, entry, defines, replace=None):
 
     def build(folder):
         command = [compiler, *flags, _write_source(folder, text)]
-        instrumented = partial(_build_instrumented, dynamic_name=dynamic_name, replace=replace)
-        partly = ()
-        if _VECTOR_TYPE.search(text):
-            split = folder / "split"
-            split.mkdir()
-            with ThreadPoolExecutor(1) as aside:
-                reads = aside.submit(instrumented, [*command, "-DSIM_SPLIT_VECTORS"], split)
-                read = instrumented(command, folder)
-            split_read = reads.result()
-            partly = sorted(line for line in read if split_read[line] < read[line])
-            shutil.rmtree(split)
-        else:
-            instrumented(command, folder)
+        reads = _build_instrumented(command, folder, dynamic_name, replace)
+        (folder / "reads.json").write_text(json.dumps(reads))
+        (folder / "flags.json").write_text(json.dumps(flags))
+
+    return cached_build(_instrumented_key(text, flags, compiler), build) / "kernel.so"
+
+
+def partly_used_vectors(library):
+    """What finds the lines that load vectors and do not use all their fields, by a second compile.
+
+    library: of `build_instrumented_kernel`. What is needed of it is read now: later it may be gone.
+    """
+    folder = library.parent
+    text = (folder / "kernel.cpp").read_text(encoding="utf-8")
+    flags, reads = (
+        json.loads((folder / f"{name}.json").read_text()) for name in ("flags", "reads")
+    )
+    if not _VECTOR_TYPE.search(text):
+        return lambda: []
+    return lambda: _find_partly_used(text, [*flags, "-DSIM_SPLIT_VECTORS"], reads)
+
+
+def _find_partly_used(text, flags, reads):
+    dynamic_name = next(iter(_dynamic_arrays(text)), None)
+    compiler = find_instrumenting_compiler()
+
+    def build(folder):
+        command = [compiler, *flags, _write_source(folder, text)]
+        split_reads = _build_instrumented(command, folder, dynamic_name, replace=None)
+        partly = sorted(line for line in reads if split_reads[line] < reads[line])
         (folder / "partly_used.txt").write_text("".join(f"{line}\n" for line in partly))
 
+    folder = cached_build(_instrumented_key(text, flags, compiler), build)
+    return (folder / "partly_used.txt").read_text().splitlines()
+
+
+def _instrumented_key(text, flags, compiler):
     key = ("instrumented kernel", text, *flags, _shim_text(), program_identity(compiler))
-    key += tuple((_HERE / name).read_text() for name in ("instrument.py", "program_order.py"))
-    return cached_build(key, build) / "kernel.so"
+    return key + tuple((_HERE / name).read_text() for name in ("instrument.py", "program_order.py"))
 
 
 def _build_instrumented(command, folder, dynamic_name, replace):

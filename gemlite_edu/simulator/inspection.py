@@ -4,7 +4,11 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
-from gemlite_edu.simulator.build import SHIM, build_instrumented_kernel
+from gemlite_edu.simulator.build import (
+    SHIM,
+    build_instrumented_kernel,
+    partly_used_vectors,
+)
 from gemlite_edu.simulator.fault_sentences import fault_sentence
 from gemlite_edu.simulator.finding_sentences import Found
 from gemlite_edu.simulator.instrument import lines_of
@@ -41,7 +45,7 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
         title=title,
         lines=_memory_lines(rows, text),
         findings=_findings(rows, status, text, time_limit),
-        notes=_notes(rows, text),
+        find_notes=_notes_finder(rows, text, library),
         phases=_phases(rows, text),
         least_bytes=sum(t.nbytes for t in text.tensors.values()),
         recorded=recorded,
@@ -78,10 +82,9 @@ class _Text:
     def __init__(self, library, source, tensors, launch):
         self._library, folder = library, library.parent
         self.places = (folder / "lines.txt").read_text().splitlines()
-        self.partly_used = (folder / "partly_used.txt").read_text().splitlines()
         self.tensors, self.launch = tensors, launch
         self._code = _code_lines(source)
-        self._order = {place: number for number, place in enumerate(self._code)}
+        self.order_of = {place: number for number, place in enumerate(self._code)}
         self._objects = [*tensors, *(folder / "arrays.txt").read_text().splitlines()]
         sizes = re.findall(r"array \d+ (\d+) (\d)", (folder / "sites.txt").read_text())
         self._array_bytes = [
@@ -120,7 +123,7 @@ class _Text:
         return name, self._array_bytes[number - len(self.tensors)], size, grid_x
 
     def order(self, place):
-        return self._order.get(place, -1)
+        return self.order_of.get(place, -1)
 
 
 def _code_lines(source):
@@ -242,19 +245,26 @@ def _memory_line(key, group, samples, text):
     )
 
 
-def _notes(rows, text):
-    """Sentences about lines whose accesses a GPU's compiler may well change."""
-    found = {}
+def _notes_finder(rows, text, library):
+    """What returns sentences about lines whose accesses a GPU's compiler may well change.
+
+    It keeps none of the tensors.
+    """
+    found, order = set(), text.order_of
     for row in _read_rows(rows):
         for kind, sentence in _MAY_DIFFER:
             if row.happened(kind):
                 verb = "store" if row.writes else "load"
                 note = sentence.format(name=text.name(row.object), verb=verb)
-                found[text.place(row.site), note] = None
-    for place in text.partly_used:
-        found[place, _PARTLY_USED] = None
-    ordered = sorted(found, key=lambda key: (text.order(key[0]), key[1]))
-    return tuple(f"{place}: {note}" for place, note in ordered)
+                found.add((text.place(row.site), note))
+    find_partly_used = partly_used_vectors(library)
+
+    def find():
+        partly = {(place, _PARTLY_USED) for place in find_partly_used()}
+        ordered = sorted(found | partly, key=lambda key: (order.get(key[0], -1), key[1]))
+        return tuple(f"{place}: {note}" for place, note in ordered)
+
+    return find
 
 
 def _findings(rows, status, text, time_limit):

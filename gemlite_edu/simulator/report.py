@@ -1,6 +1,8 @@
 """What an inspected run did to memory, line by line, and what was wrong with it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 
@@ -97,7 +99,7 @@ class Report:
     """An inspected launch. `print(report)` shows it as a table.
 
     lines: MemoryLines in order of their place. findings: what is wrong, the gravest first.
-    notes: lines where a GPU's compiler may do otherwise. phases: of block 0, from barrier to
+    find_notes: finds `notes`, for which it may compile again. phases: of block 0, from barrier to
     barrier. least_bytes: of all tensors, each once. recorded: the device on which Nsight Compute
     counted the same for this kernel, if any did. y: the output, None if the run was stopped.
     """
@@ -105,11 +107,16 @@ class Report:
     title: str
     lines: tuple[MemoryLine, ...]
     findings: tuple[Finding, ...]
-    notes: tuple[str, ...]
+    find_notes: Callable[[], tuple[str, ...]] = field(repr=False, compare=False)
     phases: tuple[Phase, ...]
     least_bytes: int
     recorded: str = ""
     y: torch.Tensor | None = field(default=None, repr=False)
+
+    @cached_property
+    def notes(self):
+        """Sentences about lines where a GPU's compiler may do otherwise."""
+        return self.find_notes()
 
     def of(self, name, op="load"):
         """The MemoryLines of one tensor or shared array. ValueError if nothing reached it so."""
