@@ -3,7 +3,6 @@
 Any two values of two factors meet in a case, as in `fast_cases`.
 """
 
-import random
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from unittest import mock
@@ -141,21 +140,15 @@ _FACTORS_OF_A_LAYER = {
     "scale_dtype": [torch.float32, FP16, torch.bfloat16],
     "zeros": [triton_cases.CODES, triton_cases.BEYOND, triton_cases.FRACTIONS],
 }
-_MANY = 400
 
 
 def cases_of_a_layer(count):
     """Cases of `triton_cases` that batch_matmul takes, in which as many different pairs meet."""
-    choose = random.Random(0)
-    drawn = (
-        {name: choose.choice(values) for name, values in _FACTORS_OF_A_LAYER.items()}
-        for _ in range(_MANY)
-    )
-    cases = [triton_cases.example("gemm", **_settled(row), word_bits=32) for row in drawn]
-    return triton_cases.unlike(cases, count)
+    return fast_cases.draw_unlike(_FACTORS_OF_A_LAYER, _case_of_a_layer, count)
 
 
-def _settled(row):
+def _case_of_a_layer(row):
     # Else z s is rounded: 8-bit zeros with 9 digits, scales with 8 of their own.
     exact = {"zeros": triton_cases.CODES, "scale_dtype": torch.float32}
-    return row | exact if row["weights"] == 8 else row
+    row = row | exact if row["weights"] == 8 else row
+    return triton_cases.example("gemm", **row, word_bits=32)

@@ -314,15 +314,17 @@ _MANY = 400
 
 def cases_of_a_layer(count):
     """Cases of `triton_cases` that fast_matmul takes, in which as many different pairs meet."""
+    return draw_unlike(_FACTORS_OF_A_LAYER, _case_of_a_layer, count)
+
+
+def draw_unlike(factors, case_of, count):
+    """So many of the cases of rows drawn from the factors, as unlike each other as there are."""
     choose = random.Random(0)
-    drawn = (
-        {name: choose.choice(values) for name, values in _FACTORS_OF_A_LAYER.items()}
-        for _ in range(_MANY)
-    )
-    return triton_cases.unlike([_settled(row) for row in drawn], count)
+    rows = [{name: choose.choice(factors[name]) for name in factors} for _ in range(_MANY)]
+    return triton_cases.unlike(list(map(case_of, rows)), count)
 
 
-def _settled(row):
+def _case_of_a_layer(row):
     if row["weights"] == 8 and (row["zeros"] != triton_cases.CODES or BF16 in row.values()):
         row |= {"zeros": triton_cases.CODES, "scale_dtype": torch.float32}  # or z s is rounded
     word_bits = 16 if row["weights"] == 1 else 32
