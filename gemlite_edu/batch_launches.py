@@ -46,8 +46,8 @@ class BatchPlan(NamedTuple):
 
     @property
     def grid(self):
-        """Of the product."""
-        return self.product.grid
+        """(blocks, blocks of rows of x) of the first: the second has blocks in one dimension."""
+        return self.arrange.grid
 
 
 class FastGemm:
@@ -77,17 +77,22 @@ class FastGemm:
             )
         if K > LONGEST_K:
             raise ValueError(f"K may be up to {LONGEST_K}, got {K}: split K over calls")
-        splits = [s for s in (1, 2, 4) if s <= min(largest_cluster, K // weights.step)]
-        cuts = [
-            _Cut(rows, *shape, s) for rows in _rows(M) for shape in _SHAPES[rows] for s in splits
-        ]
-        cuts = [cut for cut in cuts if cut.stages(types, weights) > 1]
-        best = min(cuts, key=lambda cut: (cut.cost(M, N, multiprocessors), -cut.rows, -cut.block_n))
+        cuts = [cut for cut in _cuts(M, largest_cluster) if cut.is_deep_enough(types, weights)]
+        steps = K // weights.step
+        best = min(cuts, key=lambda cut: cut.cost(M, N, steps, multiprocessors))
         image_halves, arrange = _arrange(M, K, best.rows, weights)
-        return BatchPlan(arrange, best.product(M, N, K, types, weights), image_halves)
+        product = best.product(M, N, K, types, weights, multiprocessors)
+        return BatchPlan(arrange, product, image_halves)
 
 
 FAST_GEMM = {"gemm_a16wn_fast": FastGemm()}
+
+
+def _cuts(M, largest_cluster):
+    """Every `_Cut` for so many rows of x."""
+    for rows in _rows(M):
+        for shape in _SHAPES[rows]:
+            yield from (_Cut(rows, *shape, s) for s in (1, 2, 4) if s <= largest_cluster)
 
 
 def _rows(M):
@@ -96,7 +101,7 @@ def _rows(M):
 
 
 class _Cut(NamedTuple):
-    """Rows of x in a block, tiles of a warp, warps along N and K; blocks that share out K."""
+    """Rows of x in a block, tiles of a warp, warps along N and K; blocks that may share out K."""
 
     rows: int
     tiles: int
@@ -109,14 +114,43 @@ class _Cut(NamedTuple):
         """Outputs of a block."""
         return 16 * self.tiles * self.warps_n
 
-    def cost(self, M, N, multiprocessors):
-        """(Blocks of a multiprocessor, one after the other; rows x outputs of each, by splits)."""
+    def is_deep_enough(self, types, weights):
+        """Whether stages are there for the steps that are brought while others are multiplied."""
+        return self.stages(types, weights) >= 2 * self.warps_k
+
+    def clusters_at_once(self, multiprocessors):
+        """So many run side by side."""
         # Clusters of 4 lie within a GPC each, which leaves some multiprocessors alone: an H200 has
         # 30 of them at once.
-        at_once = multiprocessors * 10 // 11 if self.splits == 4 else multiprocessors
-        columns, row_blocks = -(-N // self.block_n), -(-M // self.rows)
-        turns = -(-columns * row_blocks // max(at_once // self.splits, 1))
-        return turns, self.block_n * self.rows / self.splits
+        usable = multiprocessors * 10 // 11 if self.splits == 4 else multiprocessors
+        return max(usable // self.splits, 1)
+
+    def turns(self, M, N, multiprocessors):
+        """(whole, split): how often all clusters take a tile for each block, and then one for all.
+
+        Blocks of a tile of their own leave multiprocessors alone only at the very end.
+        """
+        tiles, at_once = self.tiles_of(M, N), self.clusters_at_once(multiprocessors)
+        if self.splits == 1:
+            return -(-tiles // at_once), 0
+        whole = tiles // (self.splits * at_once)
+        return whole, -(-(tiles - whole * self.splits * at_once) // at_once)
+
+    def tiles_of(self, M, N):
+        """Of y."""
+        return -(-N // self.block_n) * -(-M // self.rows)
+
+    def cost(self, M, N, steps, multiprocessors):
+        """What is least for the cut that is fastest, or nearly, on an H200.
+
+        A step takes products, and time to bring and decode what they take; a turn its beginning and
+        end, longer where sums go to another block. The numbers are fitted to measured times.
+        """
+        whole, split = self.turns(M, N, multiprocessors)
+        step, turn, size = (self.block_n + 16) * (self.rows + 64), 2**17, self.block_n * self.rows
+        own = whole * (steps * step + turn)
+        shared = split * (-(-steps // self.splits) * step + turn + 8 * size)
+        return own + shared, -size
 
     @property
     def sum_bytes(self):
@@ -142,7 +176,7 @@ class _Cut(NamedTuple):
         used += self.block_n * (_ROW_BYTES + scales)
         return -(-used // _STAGE_ALIGNMENT) * _STAGE_ALIGNMENT
 
-    def product(self, M, N, K, types, weights):
+    def product(self, M, N, K, types, weights, multiprocessors):
         """The `Launch` of the product."""
         stages = self.stages(types, weights)
         defines = {
@@ -154,12 +188,15 @@ class _Cut(NamedTuple):
             "WARPS_N": self.warps_n,
             "WARPS_K": self.warps_k,
             "STAGES": stages,
+            "SPLITS": self.splits,
             **types.defines,
         }
-        grid = (-(-N // self.block_n) * self.splits, -(-M // self.rows))
+        tiles, (turns, _) = self.tiles_of(M, N), self.turns(M, N, multiprocessors)
+        whole = min(turns * self.clusters_at_once(multiprocessors), tiles // self.splits)
+        grid = ((whole + tiles - whole * self.splits) * self.splits, 1)
         threads = (self.warps_n * self.warps_k + _BRINGERS) * _WARP_SIZE
         shared = stages * (self.stage_bytes(types, weights) + _BARRIER_BYTES) + self.room_bytes
-        return Launch(defines, grid, threads, shared, (M, N, K), self.splits, starts_early=True)
+        return Launch(defines, grid, threads, shared, (M, N, K, whole), self.splits, True)
 
 
 def _arrange(M, K, rows, weights):

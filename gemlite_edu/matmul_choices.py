@@ -28,7 +28,7 @@ CHOICES = {
 FAST_CHOICES = {
     "packed weights that fit the 16-bit type of x and y": (
         (4, "GEMV_FAST"),
-        (16, "GEMM_FAST"),
+        (1024, "GEMM_FAST"),
         (8, "GEMV_FAST"),
     ),
     "packed weights, otherwise": ((8, "GEMV_FAST"),),

@@ -10,11 +10,21 @@ from unittest import mock
 import fast_cases
 import torch
 import triton_cases
-from fast_cases import CODES, EXACT, EXTREMES, FP16, FRACTIONS, MIDDLE, RANDOM
+from fast_cases import (
+    CODES,
+    EXACT,
+    EXTREMES,
+    FEW_BLOCKS,
+    FP16,
+    FRACTIONS,
+    MANY_BLOCKS,
+    MIDDLE,
+    RANDOM,
+)
 from ternary_cases import PLAIN, SLICED, T_VIEW, UNALIGNED
 from ternary_cases import rows_where_pairs_meet as pairwise
 
-from gemlite_edu import load
+from gemlite_edu import batch_kernel, load
 from gemlite_edu.batch_launches import _SHAPES, FAST_GEMM, _Cut
 from gemlite_edu.fast_launches import FastWeights
 from gemlite_edu.scaled_products import parts_error_bound, tensor_core_error_bound
@@ -30,7 +40,8 @@ class Case(fast_cases.Case):
     """A case of the fast GEMV, with how the product is cut.
 
     rows: of x in a block; of outputs it has the first, second or last `width` that there is for
-    those. splits: blocks that share out K.
+    those. splits: blocks that share out K, for the tiles that are left when all multiprocessors of
+    the machine have taken some.
     """
 
     rows: int = 16
@@ -68,8 +79,9 @@ def _cut_as(case):
     wanted = _Cut(case.rows, *shapes[min(case.width, len(shapes) - 1)], case.splits)
     (kind,) = FAST_GEMM.values()
     kind.plan.cache_clear()
+    machine = mock.patch.object(batch_kernel, "machine_of", lambda device: case.machine)
     rows = mock.patch("gemlite_edu.batch_launches._rows", lambda M: (case.rows,))
-    with rows, mock.patch.object(_Cut, "cost", lambda cut, *_: cut != wanted):
+    with machine, rows, mock.patch.object(_Cut, "cost", lambda cut, *_: cut != wanted):
         yield
     kind.plan.cache_clear()
 
@@ -99,6 +111,7 @@ FACTORS_ON_A_GPU = FACTORS | {
     "N": [8, 136, 1000, 4104],
     "least_K": [512, 1536, 4096, 11008],
     "splits": [1, 2, 4],
+    "machine": [MANY_BLOCKS, FEW_BLOCKS],
 }
 
 
@@ -120,8 +133,9 @@ def cases_for_a_gpu():
     for nbits in (8, 4):
         for rows, shapes in _SHAPES.items():
             for width in range(len(shapes)):
-                for splits in (1, 2, 4):
-                    yield Case(nbits, rows + 1, 520, 4096, rows=rows, width=width, splits=splits)
+                for splits, machine in ((1, MANY_BLOCKS), (2, FEW_BLOCKS), (4, MANY_BLOCKS)):
+                    cut = dict(rows=rows, width=width, splits=splits, machine=machine)
+                    yield Case(nbits, rows + 1, 520, 4096, **cut)
     for splits in (1, 2, 4):
         yield Case(2, 129, 520, 4096, rows=128, splits=splits)
 

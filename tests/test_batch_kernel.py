@@ -39,22 +39,27 @@ def plan(M, N, K, nbits=4, group_size=128, multiprocessors=132, largest_cluster=
 
 
 @pytest.mark.parametrize(
-    "M, N, K, rows, grid, cluster",
+    "M, N, K, rows, block_n, whole, split, splits",
     [
-        (16, 4096, 4096, 16, (128, 1), 2),  # 64 outputs to a block
-        (16, 8192, 8192, 16, (128, 1), 2),  # 128
-        (16, 16384, 16384, 16, (128, 1), 2),  # 256
-        (9, 28672, 8192, 16, (112, 1), 1),  # 256
-        (64, 8192, 8192, 64, (128, 1), 2),
-        (100, 8192, 8192, 128, (128, 1), 2),
-        (256, 4096, 4096, 128, (64, 2), 2),  # more multiprocessors than with 256 rows
-        (256, 8192, 8192, 256, (128, 1), 2),
-        (1024, 8192, 8192, 256, (64, 4), 1),
+        (16, 4096, 4096, 16, 64, 0, 64, 2),
+        (16, 8192, 8192, 16, 128, 0, 64, 2),
+        (16, 16384, 16384, 16, 256, 0, 64, 2),
+        (9, 28672, 8192, 16, 256, 112, 0, 1),
+        (64, 8192, 8192, 64, 128, 0, 64, 2),
+        (100, 8192, 8192, 128, 64, 128, 0, 1),
+        (256, 4096, 4096, 128, 64, 128, 0, 1),
+        (256, 8192, 8192, 256, 128, 0, 64, 2),
+        (1024, 8192, 8192, 256, 128, 256, 0, 1),
+        (1024, 14336, 4096, 256, 128, 396, 52, 2),  # 3 tiles a multiprocessor, and half of one
+        (1024, 5120, 13824, 256, 128, 132, 28, 2),
     ],
 )
-def test_an_h200_is_filled_by_the_largest_blocks_that_fill_it(M, N, K, rows, grid, cluster):
+def test_an_h200_is_filled(M, N, K, rows, block_n, whole, split, splits):
     launch = plan(M, N, K).product
-    assert (launch.defines["ROWS"], launch.grid, launch.cluster) == (rows, grid, cluster)
+    defines, whole_clusters = launch.defines, launch.integers[3]
+    assert (defines["ROWS"], 16 * defines["TILES"] * defines["WARPS_N"]) == (rows, block_n)
+    assert (launch.cluster, whole_clusters * launch.cluster) == (splits, whole)
+    assert launch.grid == (whole + split * splits, 1)
     assert launch.starts_early
 
 
@@ -74,16 +79,27 @@ def test_a_launch_fits_the_machine(nbits):
         launch, defines = made.product, made.product.defines
         block_n = 16 * defines["TILES"] * defines["WARPS_N"]
         assert launch.shared_bytes <= 227 * 1024 and launch.threads <= 1024
-        assert launch.grid == (-(-N // block_n) * launch.cluster, -(-M // defines["ROWS"]))
-        assert defines["STAGES"] % defines["WARPS_K"] == 0 and defines["STAGES"] > 1
-        blocks, row_blocks = made.arrange.grid
+        clusters, rest = divmod(launch.grid[0], launch.cluster)
+        whole, row_blocks = launch.integers[3], -(-M // defines["ROWS"])
+        assert rest == 0 and launch.grid[1] == 1 and 0 <= whole <= clusters
+        tiles = whole * launch.cluster + clusters - whole
+        assert tiles == -(-N // block_n) * row_blocks
+        assert defines["STAGES"] % defines["WARPS_K"] == 0
+        assert defines["STAGES"] >= 2 * defines["WARPS_K"]
+        blocks, _ = made.arrange.grid
         codes = blocks * made.arrange.threads * (8 if made.way == "mma" else 16)
-        assert (codes, row_blocks) == (K * defines["ROWS"], launch.grid[1])
+        assert (codes, made.grid[1]) == (K * defines["ROWS"], row_blocks)
 
 
 def test_the_simulator_has_clusters_of_one():
     kernel = load(BATCH, 4, group_size=128)
     assert kernel._plan(16, 8192, 8192, torch.device("cpu")).product.cluster == 1
+
+
+def test_outputs_that_a_block_has_not_are_no_finding():
+    for rows in (16, 32):
+        report, _ = inspect(Case(4, 3, 24, 256, rows=rows))
+        assert not report.findings
 
 
 def test_long_cases_have_more_steps_than_stages():
@@ -118,7 +134,7 @@ MISTAKES = {
     "zero forgotten, few rows": (few, "zero + OFFSET)", "OFFSET)"),
     "zero not scaled": (many, "-zero * scale)", "-zero)"),
     "the upper row's scale": (any_case, "warp_n + i * 8 +", "warp_n + i / 2 * 8 +"),
-    "the first group's scale": (several_groups, "tile * PARTS + part;", "part;"),
+    "the first group's scale": (several_groups, "place * PARTS + part;", "part;"),
     "another column's sum": (few, "threadIdx.x % 4 * 2 + c % 2]", "threadIdx.x % 4 * 2]"),
     "rows exchanged": (any_case, "pairs[i % 2].of", "pairs[1 - i % 2].of"),
     "pairs exchanged": (any_case, "of[half + i / 2]", "of[half + 1 - i / 2]"),
@@ -127,11 +143,11 @@ MISTAKES = {
     "the next plane of x": (many, "x + plane * 2 * ROWS", "x + plane * ROWS"),
     "one bit less": (any_case, "<< W_NBITS) - 1u", "<< W_NBITS - 1) - 1u"),
     "code beside its place": (any_case, "place = 8 - W_NBITS;", "place = 7 - W_NBITS;"),
-    "the last output left out": (any_case, "n >= N) continue", "n >= N - 4) continue"),
-    "the last row left out": (any_case, "if (m >= M ||", "if (m >= M - 1 ||"),
+    "the last output left out": (any_case, "n >= to.N) continue", "n >= to.N - 4) continue"),
+    "the last row left out": (any_case, "if (m >= to.M ||", "if (m >= to.M - 1 ||"),
     "a group of warps left out": (few, "splits * WARPS_K; ++giver", "splits; ++giver"),
     "full stages not waited for": (any_case, "barrier_wait(&shared.full[stage]", "(void)(0"),
-    "a stage never given back": (any_case, "if (lane_id == 0) barrier_arrive(", "(void)("),
+    "a stage never given back": (any_case, "if (lane_id == 0 && done >= 0)", "if (false)"),
     "x never announced": (any_case, "barrier_arrive_expecting(full, X_BYTES);", ""),
 }
 

@@ -1,17 +1,6 @@
 // A cluster: blocks that run together and reach each other's shared memory. Hopper and later.
 #pragma once
 #ifdef __CUDACC__
-__device__ inline int blocks_in_cluster() {
-  int count;
-  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(count));
-  return count;
-}
-__device__ inline int rank_in_cluster() {
-  int rank;
-  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-
 // A barrier of all its threads in two halves: what was written before the first is there behind the
 // second.
 __device__ inline void cluster_arrive() {

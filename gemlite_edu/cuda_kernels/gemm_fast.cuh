@@ -8,9 +8,10 @@
 //   scales, zeros  (groups, N)  SCALE_T, ZERO_T; a MODE without one leaves it out
 //   y              (M, N)       Y_T: * channel_scales (N) CHANNEL_T * token_scales (M) + bias (N) BIAS_T
 //
-// Grid (ceil(N / BLOCK_N) * S, ceil(M / ROWS)) in clusters of S = 1, 2 or 4 blocks, which share out K
-// and add up what they have. WARPS_K groups of WARPS_N warps take turns in the steps of TILE_K along
-// K, of which each warp multiplies 16 * TILES rows of W; two more warps bring what they need.
+// Grid: clusters of SPLITS = 1, 2 or 4 blocks for the tiles of y, ROWS x BLOCK_N. Of the first
+// `whole_clusters` every block takes a tile; the blocks of each after them share out K for one, and
+// add up what they have. WARPS_K groups of WARPS_N warps take turns in the steps of TILE_K along K, of
+// which each warp multiplies 16 * TILES rows of W; two more warps bring what they need.
 // claim: shared_bytes conflict-free
 #pragma once
 #include <cuda_bf16.h>
@@ -22,16 +23,27 @@
 constexpr int PLANE = 16, PLANES = 32 / W_NBITS, TILE_K = PLANES * PLANE;
 constexpr int FIELDS = PLANES / 2;                                 // codes of a half of a pair
 constexpr int PART = GROUP_SIZE < TILE_K ? GROUP_SIZE : TILE_K;    // of a step, with one scale
-constexpr int PARTS = TILE_K / PART, TILES_PER_GROUP = GROUP_SIZE / PART;
+constexpr int PARTS = TILE_K / PART, STEPS_PER_GROUP = GROUP_SIZE / PART;
 constexpr int WORKERS = WARPS_N * WARPS_K, THREADS = (WORKERS + 2) * WARP_SIZE;
 constexpr int BLOCK_N = 16 * TILES * WARPS_N, COLUMNS = ROWS / 8;  // tensor-core columns of y^T
 constexpr float OFFSET = offset_of(0);
 static_assert(offset_of(FIELDS - 1) == OFFSET, "an offset that is the same for all fields");
 
-// What this block adds up.
+// What this block adds up: a tile of y, over all steps along K or some.
 struct Share {
-  int first_n, first_m, first_tile, steps;
+  int first_n, rows, row_block, first_step, steps, split;
+  bool is_split;
 };
+
+__device__ inline Share own_share(int whole_clusters, int N, int K) {
+  const int block = blockIdx.x, cluster = block / SPLITS, columns = ceil_div(N, BLOCK_N);
+  const bool is_split = SPLITS > 1 && cluster >= whole_clusters;
+  const int tile = is_split ? cluster + whole_clusters * (SPLITS - 1) : block;
+  const int splits = is_split ? SPLITS : 1, split = is_split ? block % SPLITS : 0;
+  const int first = K / TILE_K * split / splits, end = K / TILE_K * (split + 1) / splits;
+  const int first_n = tile % columns * BLOCK_N, rows = min(BLOCK_N, N - first_n);
+  return {first_n, rows, tile / columns, first, end - first, split, is_split};
+}
 
 // A lane's sums: of rows of W (tile, j / 2) and rows of x (column, 2 t + j % 2); tensor_core.cuh.
 using Totals = float[TILES][COLUMNS][4];
@@ -48,20 +60,19 @@ using Totals = float[TILES][COLUMNS][4];
 __global__ void __launch_bounds__(THREADS, 1)
 gemm(const unsigned char* x_image, const uint4* W_packed, const SCALE_T* scales,
      const ZERO_T* zeros, const CHANNEL_T* channel_scales, const float* token_scales,
-     const BIAS_T* bias, Y_T* y, int M, int N, int K) {
+     const BIAS_T* bias, Y_T* y, int M, int N, int K, int whole_clusters) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const int warp_id = threadIdx.x / WARP_SIZE, lane_id = threadIdx.x % WARP_SIZE;
-  const int splits = blocks_in_cluster(), rank = rank_in_cluster(), tiles = K / TILE_K;
-  const int first_tile = tiles * rank / splits, end_tile = tiles * (rank + 1) / splits;
-  const Share own = {static_cast<int>(blockIdx.x) / splits * BLOCK_N,
-                     static_cast<int>(blockIdx.y) * ROWS, first_tile, end_tile - first_tile};
+  const Share own = own_share(whole_clusters, N, K);
   if (warp_id == WORKERS && lane_id == 0) make_barriers(shared);
+  if (own.rows < BLOCK_N) clear_rows(shared, own.rows);
   __syncthreads();
   let_next_kernel_begin();
-  if (HAS_OWN_ROOM) cluster_arrive();
+  if (HAS_OWN_ROOM && own.is_split) cluster_arrive();
 
   Totals totals = {};
+  Pending pending;
   const int group = warp_id / WARPS_N, warp_n = warp_id % WARPS_N * (16 * TILES);
   if (warp_id == WORKERS) {
     if (lane_id == 0) bring_weights(shared, own, W_packed, scales, zeros, N);
@@ -71,16 +82,26 @@ gemm(const unsigned char* x_image, const uint4* W_packed, const SCALE_T* scales,
     for (int step = group; step < own.steps; step += WARPS_K) {
       const int stage = step % STAGES;
       barrier_wait(&shared.full[stage], step / STAGES);
-      add_step(shared.stages[stage], warp_n, totals);
+      add_step(shared.stages[stage], warp_n, totals, pending);
       __syncwarp();
-      if (lane_id == 0) barrier_arrive(&shared.empty[stage]);
+      const int done = step - LAG * WARPS_K;
+      if (lane_id == 0 && done >= 0) barrier_arrive(&shared.empty[done % STAGES]);
     }
+    settle(totals);
   }
   __syncwarp();
-  if (!HAS_OWN_ROOM) cluster_arrive();
-  cluster_wait();
-  if (warp_id < WORKERS) hand_out(shared, totals, group, warp_n);
-  cluster_arrive();
-  cluster_wait();
-  finish(shared, own, channel_scales, token_scales, bias, y, M, N);
+  const Output to = {channel_scales, token_scales, bias, y, M, N};
+  if (own.is_split) {
+    if (!HAS_OWN_ROOM) cluster_arrive();
+    cluster_wait();
+    if (warp_id < WORKERS) hand_out<SPLITS>(shared, own, totals, group, warp_n);
+    cluster_arrive();
+    cluster_wait();
+    finish<SPLITS>(shared, own, to);
+  } else {
+    __syncthreads();
+    if (warp_id < WORKERS) hand_out<1>(shared, own, totals, group, warp_n);
+    __syncthreads();
+    finish<1>(shared, own, to);
+  }
 }

@@ -2,6 +2,11 @@
 // their offset. What they add up meets scale, zero and the sums of x in fp32, once for each part.
 #pragma once
 
+// Products are there when add_step returns.
+struct Pending {};
+constexpr int LAG = 0;
+__device__ inline void settle(Totals&) {}
+
 // The sums of x over the parts of a step, (PARTS, ROWS), lie behind it.
 __device__ inline const float* x_sums_of(const Stage& from) {
   return reinterpret_cast<const float*>(&from.x[ROWS * TILE_K * 2 / 16]);
@@ -26,7 +31,7 @@ __device__ inline void add_part(const Stage& from, int part, int warp_n, const T
 }
 
 // Adds a step's share to totals.
-__device__ inline void add_step(const Stage& from, int warp_n, Totals& totals) {
+__device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, Pending&) {
   const int g = threadIdx.x % WARP_SIZE / 4, t = threadIdx.x % 4;
   Pairs pairs[TILES * 2];
   load_pairs(from, warp_n, pairs);

@@ -41,6 +41,19 @@ __device__ inline void make_barriers(Shared& shared) {
   barriers_made();
 }
 
+// Rows of a tile that W has not, from `rows` on: what is made of them nobody keeps.
+__device__ inline void clear_rows(Shared& shared, int rows) {
+  for (int i = threadIdx.x; i < STAGES * (BLOCK_N - rows); i += THREADS) {
+    const int row = rows + i / STAGES;
+    Stage& stage = shared.stages[i % STAGES];
+    for (uint4& words : stage.words[row]) words = make_uint4(0, 0, 0, 0);
+    for (int part = 0; part < PARTS; ++part) {
+      stage.scales[part][row] = SCALE_T(0.0f);
+      stage.zeros[part][row] = ZERO_T(0.0f);
+    }
+  }
+}
+
 // The stage of a step, once what it held before was used.
 __device__ inline Stage& empty_stage(Shared& shared, int step) {
   if (step >= STAGES) barrier_wait(&shared.empty[step % STAGES], step / STAGES - 1);
@@ -49,18 +62,17 @@ __device__ inline Stage& empty_stage(Shared& shared, int step) {
 
 __device__ inline void bring_weights(Shared& shared, Share own, const uint4* W_packed,
                                      const SCALE_T* scales, const ZERO_T* zeros, int N) {
-  const int rows = min(BLOCK_N, N - own.first_n);
-  const int scale_bytes = HAS_SCALES ? rows * sizeof(SCALE_T) : 0;
-  const int zero_bytes = HAS_ZEROS ? rows * sizeof(ZERO_T) : 0;
+  const int scale_bytes = HAS_SCALES ? own.rows * sizeof(SCALE_T) : 0;
+  const int zero_bytes = HAS_ZEROS ? own.rows * sizeof(ZERO_T) : 0;
   for (int step = 0; step < own.steps; ++step) {
-    const int tile = own.first_tile + step;
+    const int place = own.first_step + step;
     Stage& to = empty_stage(shared, step);
     uint64_t* full = &shared.full[step % STAGES];
-    barrier_arrive_expecting(full, rows * ROW_BYTES + PARTS * (scale_bytes + zero_bytes));
-    const size_t first_row = static_cast<size_t>(tile) * N + own.first_n;
-    bulk_copy_once(to.words, &W_packed[first_row * 4], rows * ROW_BYTES, full);
+    barrier_arrive_expecting(full, own.rows * ROW_BYTES + PARTS * (scale_bytes + zero_bytes));
+    const size_t first_row = static_cast<size_t>(place) * N + own.first_n;
+    bulk_copy_once(to.words, &W_packed[first_row * 4], own.rows * ROW_BYTES, full);
     for (int part = 0; part < PARTS; ++part) {
-      const int group = PARTS == 1 ? tile / TILES_PER_GROUP : tile * PARTS + part;
+      const int group = PARTS == 1 ? place / STEPS_PER_GROUP : place * PARTS + part;
       const size_t from = static_cast<size_t>(group) * N + own.first_n;
       if (HAS_SCALES) bulk_copy(to.scales[part], &scales[from], scale_bytes, full);
       if (HAS_ZEROS) bulk_copy(to.zeros[part], &zeros[from], zero_bytes, full);
@@ -70,12 +82,12 @@ __device__ inline void bring_weights(Shared& shared, Share own, const uint4* W_p
 
 // The kernel that makes x_image may still run: it writes none of the weights.
 __device__ inline void bring_x(Shared& shared, Share own, const unsigned char* x_image, int K) {
-  const size_t first_tile = static_cast<size_t>(blockIdx.y) * (K / TILE_K) + own.first_tile;
+  const size_t first = static_cast<size_t>(own.row_block) * (K / TILE_K) + own.first_step;
   wait_for_kernel_before();
   for (int step = 0; step < own.steps; ++step) {
     Stage& to = empty_stage(shared, step);
     uint64_t* full = &shared.full[step % STAGES];
     barrier_arrive_expecting(full, X_BYTES);
-    bulk_copy(to.x, &x_image[(first_tile + step) * X_BYTES], X_BYTES, full);
+    bulk_copy(to.x, &x_image[(first + step) * X_BYTES], X_BYTES, full);
   }
 }

@@ -28,28 +28,40 @@ __device__ inline half2 weights_of(half2 codes, half2 scale, half2 shift) {
   return HAS_ZEROS ? __hfma2(codes, scale, shift) : __hmul2(codes, scale);
 }
 
-// Adds a step's share to totals. Weights of the planes to come are made while wgmma is at work.
-__device__ inline void add_step(const Stage& from, int warp_n, Totals& totals) {
+// What wgmma may still read when add_step returns.
+struct Pending {
+  half2 weights[BUFFERS][4];
+};
+constexpr int LAG = 1;  // the products of the step before the last are there
+static_assert(PLANES % BUFFERS == 0, "in every step a plane has the same buffer");
+static_assert(STAGES >= 2 * WARPS_K, "a group holds two stages");
+
+// Adds a step's share to totals. Weights are made while wgmma is at work with those before them.
+__device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, Pending& pending) {
   Pairs pairs[2];
   load_pairs(from, warp_n, pairs);
   const GroupOperand x = group_operand(from.x);
   Scaling of;
-  half2 weights[BUFFERS][4];
   #pragma unroll
   for (int plane = 0; plane < PLANES; ++plane) {
     if (plane * PLANE % PART == 0) load_scaling(from, plane * PLANE / PART, warp_n, of);
-    half2* now = weights[plane % BUFFERS];
-    dequant_plane(pairs, plane, now);
-    #pragma unroll
-    for (int i = 0; i < 4; ++i) now[i] = weights_of(now[i], of.scale[i % 2], of.shift[i % 2]);
-    group_fence();
-    group_multiply_add<ROWS>(totals[0], now, x + plane * 2 * ROWS);
-    group_commit();
-    if (plane < BUFFERS - 1 || plane == PLANES - 1) continue;
+    half2* weights = pending.weights[plane % BUFFERS];
+    half2 codes[4];
+    dequant_plane(pairs, plane, codes);
     group_wait<BUFFERS - 1>();
     #pragma unroll
-    for (int i = 0; i < 4; ++i) group_hold(weights[(plane + 1) % BUFFERS][i]);
+    for (int i = 0; i < 4; ++i) {
+      group_hold(weights[i]);
+      weights[i] = weights_of(codes[i], of.scale[i % 2], of.shift[i % 2]);
+    }
+    group_fence();
+    group_multiply_add<ROWS>(totals[0], weights, x + plane * 2 * ROWS);
+    group_commit();
   }
+}
+
+// Waits for all products.
+__device__ inline void settle(Totals& totals) {
   group_wait<0>();
   #pragma unroll
   for (int i = 0; i < COLUMNS * 4; ++i) group_hold(totals[0][i / 4][i % 4]);

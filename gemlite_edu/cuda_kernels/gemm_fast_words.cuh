@@ -8,8 +8,7 @@ struct Pairs {
   uint32_t of[4];
 };
 
-// Of the lane's rows from warp_n on, in this order: g, g + 8, 16 + g, 24 + g. Where W has none, it
-// takes what lies there: nobody keeps the sums.
+// Of the lane's rows from warp_n on, in this order: g, g + 8, 16 + g, 24 + g.
 __device__ inline int row_of(int warp_n, int i) {
   return warp_n + i * 8 + threadIdx.x % WARP_SIZE / 4;
 }

@@ -2,8 +2,6 @@
 #pragma once
 #include "cuda_runtime.h"
 
-inline int blocks_in_cluster() { return 1; }
-inline int rank_in_cluster() { return 0; }
 inline void cluster_arrive() {}
 inline void cluster_wait() { sim_barrier(); }
 template <typename T>
