@@ -158,7 +158,9 @@ def _check_text(name, text):
 
 def _check_for_gpu(name, statement):
     """The simulator's compiler takes plain C++; a GPU wants to be told what it may use."""
-    if re.search(r"\b(using|typedef|__device__|__constant__|constexpr\s[^[]*\()", statement):
+    if re.search(
+        r"\b(using|typedef|__device__|__constant__|__shared__|constexpr\s[^[]*\()", statement
+    ):
         return
     if re.match(r"[^(]*\[", statement):
         raise KernelTextError(

@@ -119,6 +119,7 @@ def test_wrong_holes_and_types_are_named(replace):
         '/*\n#include "old.cuh"\n*/',
         "#define TWICE(v) (2 * (v))",
         "__constant__ float table[2] = {1, 2};",
+        "__shared__ float table[2];",
         "constexpr int twice(int v) { return 2 * v; }",
         "template <typename T>\n__device__ T twice(T v) { return v + v; }",
         "struct Pair { float a, b; };",

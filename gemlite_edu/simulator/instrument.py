@@ -203,5 +203,6 @@ def _check_static_size(arrays):
 def _kind(name, dynamic_name):
     if name == dynamic_name:
         return _DYNAMIC
-    # The compiler's note that a variable has been initialized, and bindings.h's.
-    return _NOT_SHARED if name.startswith("guard variable") or name == "sim_touched" else 0
+    # The compiler's notes that a variable has been initialized, and bindings.h's.
+    is_note = name.startswith("guard variable") or name in ("__tls_guard", "sim_touched")
+    return _NOT_SHARED if is_note else 0

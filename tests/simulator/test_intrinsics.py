@@ -46,3 +46,17 @@ def test_signed_and_unsigned_bytes_do_not_mix_in_dp4a(launch):
     text = "__global__ void kernel(int* out) { out[0] = __dp4a(1u, 1, 1); }"
     with pytest.raises(KernelTextError, match="ambiguous"):
         launch(text, {"out": torch.zeros(1, dtype=torch.int32)})
+
+
+def test_an_address_in_shared_memory_has_32_bits(launch):
+    text = """
+    __global__ void kernel(const int* in, int* out) {
+      __shared__ int numbers[4];
+      numbers[threadIdx.x] = in[threadIdx.x];
+      __syncthreads();
+      const uint32_t at = __cvta_generic_to_shared(&numbers[3]) - 4 * threadIdx.x;
+      out[threadIdx.x] = *static_cast<const int*>(__cvta_shared_to_generic(at));
+    }"""
+    values = torch.tensor([10, 20, 30, 40], dtype=torch.int32)
+    out = torch.zeros(4, dtype=torch.int32)
+    assert launch(text, {"out": out}, {"in": values}, threads=4).tolist() == [40, 30, 20, 10]

@@ -18,5 +18,5 @@ SIM_NOT_WATCHED void sim_call(void (*kernel)(Parameters...), void** arguments) {
 extern "C" SIM_NOT_WATCHED void sim_run_lane(void** arguments) { sim_call(&KERNEL, arguments); }
 
 // Touching one thread_local makes this OS thread's copy of all of them, the shared memory, exist.
-thread_local unsigned char sim_touched;
+__thread unsigned char sim_touched;
 extern "C" void* sim_touch_shared() { return &sim_touched; }

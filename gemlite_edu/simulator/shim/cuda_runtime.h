@@ -33,6 +33,15 @@
 #define gridDim (sim_here.grid_size)
 constexpr int warpSize = 32;
 
+// Addresses in shared memory have 32 bits. Here they count from a variable beside it (bindings.h).
+extern __thread unsigned char sim_touched;
+inline size_t __cvta_generic_to_shared(const void* shared) {
+  return static_cast<uint32_t>(static_cast<const unsigned char*>(shared) - &sim_touched);
+}
+inline void* __cvta_shared_to_generic(size_t address) {
+  return &sim_touched + static_cast<int32_t>(address);
+}
+
 template <typename T>
 T __ldg(const T* address) { return *address; }
 template <typename T>
