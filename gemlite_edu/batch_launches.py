@@ -165,7 +165,8 @@ class _Cut(NamedTuple):
     def stages(self, types, weights):
         """Steps that shared memory holds at once, as many of each group; 0 if too few."""
         stage = self.stage_bytes(types, weights)
-        fit = (shared_bytes_per_block(HOPPER) - self.room_bytes) // (stage + _BARRIER_BYTES)
+        limit = shared_bytes_per_block(HOPPER) - weights.hole_bytes
+        fit = (limit - self.room_bytes) // (stage + _BARRIER_BYTES)
         stages = min(_MOST_STAGES, fit) // self.warps_k * self.warps_k
         return stages if self.sum_bytes <= self.room_bytes + stages * stage else 0
 

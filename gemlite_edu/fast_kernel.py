@@ -1,11 +1,18 @@
 """Floor 3½: `FastKernel`, a GEMV at the memory limit, ready to be called."""
 
+import dataclasses
 from functools import cache
 
 import torch
 
 from gemlite_edu.devices import MAX_GRID_Y, SIMULATED_CAPABILITY, SIMULATED_MULTIPROCESSORS
-from gemlite_edu.fast_launches import FAST_KERNELS, OLDEST_CAPABILITY, X_TILE, Types
+from gemlite_edu.fast_launches import (
+    FAST_KERNELS,
+    HOLE_BYTES,
+    OLDEST_CAPABILITY,
+    X_TILE,
+    Types,
+)
 from gemlite_edu.kernel import LONGEST
 from gemlite_edu.kernel_text import KernelText, capability_of
 from gemlite_edu.operands import (
@@ -45,6 +52,8 @@ class FastKernel:
         self._weights = self._kind.weights(nbits, group_size)
         self._text = self._make_text(replace, time_limit)
         self.source, self.replace = self._text.source, self._text.replace
+        if "prepare_pairs" in self.replace:
+            self._weights = dataclasses.replace(self._weights, hole_bytes=HOLE_BYTES)
 
     def _make_text(self, replace, time_limit):
         return KernelText(self._weights.text, self._kind.entry, replace, time_limit)

@@ -12,6 +12,7 @@ from gemlite_edu.packing.plane_tiles import PlaneTiles
 from gemlite_edu.packing.sparse_1in2 import SparseTiles
 from gemlite_edu.weight_modes import WeightMode
 
+HOLE_BYTES = 32 * 1024  # of shared memory: what a text in the hole prepare_pairs may take
 OLDEST_CAPABILITY = (7, 5)  # Turing: the first whose tensor cores take the pieces that it gives
 X_TILE = 8  # of x: what a lane copies at once
 WHOLE_ROW = 0x7FFFFFFF  # GROUP_SIZE of one scale per output
@@ -46,11 +47,15 @@ class Types(NamedTuple):
 
 @dataclass(frozen=True)
 class FastWeights:
-    """What the text must know of weights: width, group_size (None: all of a row), `WeightMode`."""
+    """What the text must know of weights: width, group_size (None: all of a row), `WeightMode`.
+
+    hole_bytes: of a block's shared memory, kept for what stands in the text's holes.
+    """
 
     nbits: int
     group_size: int | None = None
     mode: WeightMode = WeightMode.SHIFT_SCALE
+    hole_bytes: int = 0
 
     def __post_init__(self):
         if self.nbits not in (8, 4, 2, 1):
@@ -114,6 +119,7 @@ class SparseWeights:
     group_size: int | None = None
 
     nbits = 4  # a byte for two weights
+    hole_bytes = 0
     step = SparseTiles.tile
     tile_n = 16
     text = "gemv_a16w7_sparse_fast"
@@ -161,7 +167,8 @@ class FastGemv:
         """
         if N * (K + -K % weights.step) > _MOST_CODES:
             raise ValueError(f"W of {N} x {K} codes is too large for a launch: split it by rows")
-        limit, rows = shared_bytes_per_block(capability), rows_in_one_pass(M)
+        limit = shared_bytes_per_block(capability) - weights.hole_bytes
+        rows = rows_in_one_pass(M)
         while rows:
             need = _Need.of(K, rows, types.x, weights)
             most_tiles = (limit - need.x_bytes) // need.bytes_of_a_tile
@@ -173,8 +180,8 @@ class FastGemv:
             rows //= 2
         raise ValueError(
             f"x of K = {K} takes {need.x_bytes + need.bytes_of_a_tile} bytes of shared memory, and "
-            f"a block of compute capability {capability[0]}.{capability[1]} has {limit}: split K "
-            "over calls"
+            f"a block of compute capability {capability[0]}.{capability[1]} has {limit} for it: "
+            "split K over calls"
         )
 
 

@@ -1,47 +1,46 @@
-"""Floor 2: the hole of the fast kernels for codes that stand for levels of a table."""
+"""Floor 2: the holes of the fast kernels for codes that stand for levels of a table."""
 
 import torch
 
-# Of memory, lanes that want different words wait for each other.
-_OF_16 = """
-__host__ __device__ constexpr float offset_of(int f) {{ return 0.0f; }}
-
-__constant__ unsigned short LEVELS[16] = {{
+_PREPARE = """
+__constant__ uint32_t LEVELS[16] = {{
     {first},
     {last}}};
 
-// A lane holds one level, and asks lane `code` of its sixteen. Of the number of a lane the lowest
-// four bits count.
-__device__ half2 dequant_pair(uint32_t pairs, int f) {{
-  const uint32_t own = LEVELS[threadIdx.x % 16];
-  const uint32_t lower = __shfl_sync(FULL_WARP, own, pairs >> 4 * f, 16);
-  const uint32_t upper = __shfl_sync(FULL_WARP, own, pairs >> (16 + 4 * f), 16);
-  return as_half2(__byte_perm(lower, upper, 0x5410));
+// Both levels of every pair of codes, four copies in each vector: lane i has one in bank i.
+__shared__ uint4 table[256][8];
+
+__device__ void prepare_pairs() {{
+  for (unsigned i = threadIdx.x; i < 256 * 8; i += blockDim.x) {{
+    const uint32_t both = LEVELS[i / 8 % 16] | LEVELS[i / 8 / 16] << 16;
+    table[i / 8][i % 8] = make_uint4(both, both, both, both);
+  }}
 }}
 """
-_OF_8 = """
-__host__ __device__ constexpr float offset_of(int f) {{ return 0.0f; }}
+_DEQUANT = """
+__host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
 
-// The lower and the upper bytes of eight levels: a code of 3 bits picks one of eight bytes.
-__device__ half2 dequant_pair(uint32_t pairs, int f) {{
-  const uint32_t codes = pairs >> 4 * f, both = (codes & 0x7) | (codes >> 12 & 0x70);
-  const uint32_t lower = __byte_perm({lower[0]}, {lower[1]}, both);
-  const uint32_t upper = __byte_perm({upper[0]}, {upper[1]}, both);
-  return as_half2(__byte_perm(lower, upper, 0x5140));
-}}
+// A lane's copy of codes c and d lies 128 c + 16 * 128 d bytes behind its first, `own`. Codes in
+// the upper half of a byte count 16 there: of the four bytes that __dp4a multiplies and adds to
+// `own`, that with c is multiplied by 8, that with d by 128.
+__device__ half2 dequant_pair(uint32_t pairs, int f) {
+  const uint32_t codes = (f % 2 == 0 ? pairs << 4 : pairs) & 0xF0F0F0F0;
+  const uint32_t own = __cvta_generic_to_shared(table) + threadIdx.x % 32 * 4;
+  const uint32_t at = __dp4a(codes, f < 2 ? 0x00800008u : 0x80000800u, own);
+  return as_half2(*static_cast<const uint32_t*>(__cvta_shared_to_generic(at)));
+}
 """
 
 
 def pair_table(levels):
-    """The text of `dequant_pair` with which code c stands for levels[c].
+    """The texts of `prepare_pairs` and `dequant_pair` with which code c stands for levels[c].
 
     levels: 16 numbers, or 8 for codes of 3 bits in their fields of 4; each is rounded to float16.
-    ValueError for others. For replace={"dequant_pair": ...} of 4-bit "gemv_a16wn_fast" and
-    "gemm_a16wn_fast".
+    ValueError for others. For `replace` of 4-bit "gemv_a16wn_fast" and "gemm_a16wn_fast".
 
     >>> from gemlite_edu import load
     >>> from gemlite_edu.formats import NF4
-    >>> kernel = load("gemv_a16wn_fast", nbits=4, replace={"dequant_pair": pair_table(NF4)})
+    >>> kernel = load("gemv_a16wn_fast", nbits=4, replace=pair_table(NF4))
     >>> kernel(torch.ones(1, 8).half(), *kernel.pack(torch.full((2, 8), 15).byte(), 1.0, 0.0))
     tensor([[8., 8.]], dtype=torch.float16)
     """
@@ -50,14 +49,7 @@ def pair_table(levels):
         raise ValueError(
             f"levels must be 16 or 8 numbers that fit in float16, up to 65504, got {levels!r}"
         )
-    bits = [half & 0xFFFF for half in halves.view(torch.int16).tolist()]
-    if len(bits) == 8:
-        return _OF_8.format(lower=_words(bits, 0), upper=_words(bits, 8))
-    first, last = (", ".join(f"0x{half:04x}" for half in bits[i : i + 8]) for i in (0, 8))
-    return _OF_16.format(first=first, last=last)
-
-
-def _words(bits, shift):
-    """Bytes of eight halves, four in a word, the first in its lowest bits."""
-    found = bytes(half >> shift & 0xFF for half in bits)
-    return [f"0x{int.from_bytes(found[i : i + 4], 'little'):08x}" for i in (0, 4)]
+    bits = [f"0x{half & 0xFFFF:04x}" for half in halves.view(torch.int16).tolist()]
+    bits *= 16 // len(bits)  # of a code of 3 bits, bit 3 says nothing
+    prepare = _PREPARE.format(first=", ".join(bits[:8]), last=", ".join(bits[8:]))
+    return {"prepare_pairs": prepare, "dequant_pair": _DEQUANT}

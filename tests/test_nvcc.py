@@ -8,9 +8,18 @@ import torch
 from gemlite_edu import cuda, sources
 from gemlite_edu.batch_launches import FAST_GEMM as BATCH_KERNELS
 from gemlite_edu.devices import SIMULATED_CAPABILITY
-from gemlite_edu.fast_launches import FAST_KERNELS, FastGemv, FastWeights, SparseWeights, Types
+from gemlite_edu.fast_launches import (
+    FAST_KERNELS,
+    HOLE_BYTES,
+    FastGemv,
+    FastWeights,
+    SparseWeights,
+    Types,
+)
+from gemlite_edu.formats import NF4
 from gemlite_edu.launches import KERNELS
 from gemlite_edu.packing import FRAGMENTS
+from gemlite_edu.pair_table import pair_table
 from gemlite_edu.ternary_launches import TERNARY_KERNELS, Y_TYPES
 from gemlite_edu.weight_modes import WeightMode
 
@@ -51,9 +60,9 @@ def compile_with_nvcc(kernel, options, folder, architectures):
     return compile_text(kernel, "gemv", defines(kernel, **options), folder, architectures)
 
 
-def compile_text(kernel, entry, defines, folder, architectures):
+def compile_text(kernel, entry, defines, folder, architectures, replace=None):
     source = folder / "kernel.cu"
-    source.write_text(sources.expand(kernel) + "\n" + sources.read("bindings.cu"))
+    source.write_text(sources.expand(kernel, replace) + "\n" + sources.read("bindings.cu"))
     command = [NVCC, "-c", "-O3", "-std=c++17", "-Xptxas=-v", source, "-o", folder / "o"]
     command += [f"-gencode=arch=compute_{a},code=sm_{a}" for a in architectures]
     command += [*defines, f"-DKERNEL={entry}"]
@@ -145,6 +154,16 @@ def test_fast_kernels_compile_without_spills(
     defines = [f"-D{name}={value}" for name, value in plan.defines.items()]
     said = compile_text(weights.text, FastGemv.entry, defines, tmp_path, architectures)
     assert count_without_spills(said) == len(architectures), said
+
+
+@pytest.mark.parametrize("M", [1, 8])
+def test_a_table_compiles_without_spills(M, tmp_path):
+    weights, types = FastWeights(4, 128, hole_bytes=HOLE_BYTES), Types(FP16, FP16, FP16, FP16)
+    plan = FastGemv.plan(M, 8192, 8192, types, weights, SIMULATED_CAPABILITY, 132)
+    defines, holes = [f"-D{name}={value}" for name, value in plan.defines.items()], pair_table(NF4)
+    said = compile_text(weights.text, FastGemv.entry, defines, tmp_path, ARCHITECTURES, holes)
+    assert count_without_spills(said) == len(ARCHITECTURES), said
+    assert said.count(f"{HOLE_BYTES} bytes smem") == len(ARCHITECTURES), said
 
 
 def test_fast_kernels_have_all_their_texts():

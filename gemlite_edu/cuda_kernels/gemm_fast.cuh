@@ -67,6 +67,7 @@ gemm(const unsigned char* x_image, const uint4* W_packed, const SCALE_T* scales,
   const Share own = own_share(whole_clusters, N, K);
   if (warp_id == WORKERS && lane_id == 0) make_barriers(shared);
   if (own.rows < BLOCK_N) clear_rows(shared, own.rows);
+  prepare_pairs();
   __syncthreads();
   let_next_kernel_begin();
   if (HAS_OWN_ROOM && own.is_split) cluster_arrive();

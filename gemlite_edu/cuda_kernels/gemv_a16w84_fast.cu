@@ -3,6 +3,12 @@
 #include "tensor_core.cuh"
 
 // Names in scope: W_NBITS, as_half2, and_or.
+// BEGIN HOLE prepare_pairs
+// Fills what dequant_pair keeps in shared memory, up to 32 KB: here nothing. All threads of a block
+// call it, before the first pairs come.
+__device__ inline void prepare_pairs() {}
+// END HOLE
+
 // BEGIN HOLE dequant_pair
 // What code 0 of field f reads: the skeleton takes it off again, once for a part of k.
 __host__ __device__ constexpr float offset_of(int f) { return W_NBITS == 4 ? 64.0f : 0.0f; }

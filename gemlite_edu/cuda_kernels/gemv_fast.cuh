@@ -11,7 +11,7 @@
 // A step is STEP codes along k of TILE_N outputs, for one warp: gemv_fast_blocks.cuh. Lane 4 g + t
 // takes rows g and g + 8 of every 16 and the codes 4 t to 4 t + 3 of every 16 along k: which k comes
 // when is up to us.
-// The including file defines dequant_pair and offset_of.
+// The including file defines prepare_pairs, dequant_pair and offset_of.
 // claim: x 16 sectors/request, W_packed 16 sectors/request, scales 1 sectors/request
 #pragma once
 #include "tensor_core.cuh"

@@ -24,6 +24,7 @@ __device__ inline float sum_of_part(float value) {
 }
 
 __device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K) {
+  prepare_pairs();  // while x is on its way
   for_own_halves(x_shared, padded_K, [&](int m, int k, const uint32_t (&pairs)[4], float power) {
     float sum = 0.0f, offsets = 0.0f;
     #pragma unroll

@@ -123,10 +123,12 @@ def test_operands_on_two_devices_are_refused():
 
 
 @pytest.mark.parametrize("case", OF_4_BITS, ids=str)
-def test_your_table_is_what_runs(case):
+@pytest.mark.parametrize("middle", [8, 4])
+def test_your_table_is_what_runs(case, middle):
     inputs = make_case(case)
-    mine = case.load(replace={"dequant_pair": pair_table(range(-8, 8))})
-    y = run(case, replace(inputs, zeros=inputs.zeros - 8), "cuda", kernel=mine)
+    inputs = replace(inputs, W_q=inputs.W_q % (2 * middle))
+    mine = case.load(replace=pair_table(range(-middle, middle)))
+    y = run(case, replace(inputs, zeros=inputs.zeros - middle), "cuda", kernel=mine)
     assert is_right(case, inputs, y)
 
 
@@ -153,10 +155,12 @@ def test_your_numbers_of_sparse_weights_are_what_runs():
 
 @pytest.mark.parametrize("name", [FAST, pytest.param(BATCH, marks=HOPPER)])
 def test_a_compile_error_of_nvcc_shows_the_learners_line(name):
-    broken = pair_table(range(16)).replace("= LEVELS[", "= LEVEL[")
+    texts = pair_table(range(16))
+    broken = texts["prepare_pairs"].replace("= LEVELS[", "= LEVEL[")
     line = broken.strip().partition("= LEVEL[")[0].count("\n") + 1
-    with pytest.raises(KernelTextError, match=f'dequant_pair, line {line}: .*"LEVEL" is undefined'):
-        load(name, 4, group_size=128, replace={"dequant_pair": broken}, device="cuda")
+    told = f'prepare_pairs, line {line}: .*"LEVEL" is undefined'
+    with pytest.raises(KernelTextError, match=told):
+        load(name, 4, group_size=128, replace=texts | {"prepare_pairs": broken}, device="cuda")
 
 
 # Weights of a layer

@@ -2,9 +2,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
-from gemlite_edu import instructions
+from gemlite_edu import instructions, load
 from gemlite_edu.launches import KERNELS
+from gemlite_edu.pair_table import pair_table
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "tools"))
 
@@ -28,11 +30,30 @@ def test_every_kernel_with_codes_of_any_width_is_recorded():
     }
 
 
-def test_the_record_is_what_nvcc_makes():
+@pytest.fixture
+def recorded():
+    """The record, if nvcc is the one it is of."""
     try:
         version = instruction_counts.nvcc_version()
     except RuntimeError:
         pytest.skip("no nvcc")
     if version != instructions.recorded()["nvcc"]:
         pytest.skip(f"recorded with another nvcc than {version}")
-    assert instruction_counts.record() == instructions.recorded(), "run tools/instruction_counts.py"
+    return instructions.recorded()
+
+
+def test_the_record_is_what_nvcc_makes(recorded):
+    assert instruction_counts.record() == recorded, "run tools/instruction_counts.py"
+
+
+def test_a_table_takes_half_an_instruction_more_for_a_weight(recorded):
+    """As docs/your_own_quantizer.md says."""
+    kernel = load("gemv_a16wn_fast", nbits=4, group_size=128, replace=pair_table(range(16)))
+    plan = kernel._plan(1, 4096, 4096, torch.device("cpu"))
+    loops = instruction_counts.loops_of(
+        instruction_counts.machine_code(kernel.source, plan.defines)
+    )
+    loop = instruction_counts.inner_loop(loops, "HMMA")
+    plain = recorded["rungs"]["4"]["a lane scales one row"]
+    more = len(loop) - plain["all"]
+    assert loop.count("HMMA") * 8 == plain["weights"] and round(more / plain["weights"], 1) == 0.5

@@ -16,8 +16,7 @@ _TABLES = {nbits: pair_table(range(2**nbits)) for nbits in (4, 3)}
 
 @cache
 def _load(nbits, group_size):
-    holes = {"dequant_pair": _TABLES[nbits]}
-    return load(_PLAIN.name, nbits=4, group_size=group_size, replace=holes)
+    return load(_PLAIN.name, nbits=4, group_size=group_size, replace=_TABLES[nbits])
 
 
 def _why_not(problem):
@@ -32,7 +31,7 @@ def _prepare(weights, problem):
     return Prepared(lambda x: kernel(x, *operands), operands)
 
 
-_BUILD = hashlib.sha256((_PLAIN.build + "".join(_TABLES.values())).encode()).hexdigest()[:8]
+_BUILD = hashlib.sha256((_PLAIN.build + str(_TABLES)).encode()).hexdigest()[:8]
 CANDIDATES = [
     replace(_PLAIN, name=f"{_PLAIN.name}_table", why_not=_why_not, prepare=_prepare, build=_BUILD)
 ]
