@@ -35,14 +35,15 @@ struct Share {
   bool is_split;
 };
 
-__device__ inline Share own_share(int whole_clusters, int N, int K) {
+__device__ inline Share own_share(int whole_clusters, int M, int N, int K) {
   const int block = blockIdx.x, cluster = block / SPLITS, columns = ceil_div(N, BLOCK_N);
   const bool is_split = SPLITS > 1 && cluster >= whole_clusters;
   const int tile = is_split ? cluster + whole_clusters * (SPLITS - 1) : block;
-  const int splits = is_split ? SPLITS : 1, split = is_split ? block % SPLITS : 0;
-  const int first = K / TILE_K * split / splits, end = K / TILE_K * (split + 1) / splits;
-  const int first_n = tile % columns * BLOCK_N, rows = min(BLOCK_N, N - first_n);
-  return {first_n, rows, tile / columns, first, end - first, split, is_split};
+  const int row_block = M > ROWS ? tile / columns : 0;  // to divide takes its time
+  const int first_n = (tile - row_block * columns) * BLOCK_N, rows = min(BLOCK_N, N - first_n);
+  const int all = K / TILE_K, split = is_split ? block % SPLITS : 0;
+  const int first = all * split / SPLITS, end = is_split ? all * (split + 1) / SPLITS : all;
+  return {first_n, rows, row_block, first, end - first, split, is_split};
 }
 
 // A lane's sums: of rows of W (tile, j / 2) and rows of x (column, 2 t + j % 2); tensor_core.cuh.
@@ -64,7 +65,7 @@ gemm(const unsigned char* x_image, const uint4* W_packed, const SCALE_T* scales,
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const int warp_id = threadIdx.x / WARP_SIZE, lane_id = threadIdx.x % WARP_SIZE;
-  const Share own = own_share(whole_clusters, N, K);
+  const Share own = own_share(whole_clusters, M, N, K);
   if (warp_id == WORKERS && lane_id == 0) make_barriers(shared);
   if (own.rows < BLOCK_N) clear_rows(shared, own.rows);
   prepare_pairs();

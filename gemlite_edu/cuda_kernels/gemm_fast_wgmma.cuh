@@ -32,9 +32,10 @@ __device__ inline half2 weights_of(half2 codes, half2 scale, half2 shift) {
 struct Pending {
   half2 weights[BUFFERS][4];
 };
-constexpr int LAG = 1;  // the products of the step before the last are there
+// Steps by which products lag behind. One, where a stage is left to be filled beside the two that a
+// group holds then.
+constexpr int LAG = STAGES >= 3 * WARPS_K ? 1 : 0;
 static_assert(PLANES % BUFFERS == 0, "in every step a plane has the same buffer");
-static_assert(STAGES >= 2 * WARPS_K, "a group holds two stages");
 
 // Adds a step's share to totals. Weights are made while wgmma is at work with those before them.
 __device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, Pending& pending) {
@@ -58,6 +59,7 @@ __device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, P
     group_multiply_add<ROWS>(totals[0], weights, x + plane * 2 * ROWS);
     group_commit();
   }
+  if (LAG == 0) group_wait<0>();
 }
 
 // Waits for all products.

@@ -7,7 +7,8 @@ int4 weights, in both directions: signed codes, groups that begin within a byte,
 ternary weights: a last tile of outputs and of K with little in it, rows for two passes, more steps
 along K than buffers, blocks for devices of little shared memory. For the GEMVs at the memory limit:
 blocks of several tiles, a last tile of one output, groups of part of a step, turns and passes. For
-the product for batches: more steps than stages, clusters, outputs and rows beyond the last block.
+the product for batches: more steps than stages, clusters, outputs and rows beyond the last block,
+blocks with a tile of their own and blocks that share one. For both, a table in shared memory.
 """
 
 import batch_cases
@@ -21,6 +22,7 @@ from kernel_cases import PER_CHANNEL, PLAIN_KERNELS, Case, is_right, make_case, 
 
 from gemlite_edu.batch_launches import HOPPER
 from gemlite_edu.launches import KERNELS
+from gemlite_edu.pair_table import pair_table
 from gemlite_edu.triton_kernels import KERNELS as TRITON_KERNELS
 
 # Width, N, K, M and scope of the scales.
@@ -62,6 +64,7 @@ TERNARY_GEMM_EDGES = [
     dict(M=130, N=16820, K=33),
     dict(M=17, N=70, K=300, capability=ternary_cases.LITTLE_SHARED_MEMORY),
 ]
+TABLE = pair_table(range(16))  # of the codes themselves
 FAST_EDGES = [
     dict(M=1, N=1, least_K=1, group_size=None),
     dict(M=3, N=33, least_K=1000, group_size=32, machine=fast_cases.FEW_BLOCKS),
@@ -80,6 +83,7 @@ BATCH_EDGES = [
     dict(M=65, N=72, least_K=1536, group_size=None, rows=64),
     dict(M=130, N=136, least_K=2560, rows=128, splits=4),
     dict(M=300, N=136, least_K=1024, rows=256, splits=2),
+    dict(M=300, N=136, least_K=1536, rows=128, splits=2, machine=fast_cases.FEW_BLOCKS),
 ]
 
 
@@ -152,9 +156,12 @@ def main():
         y = ternary_cases.run(case, inputs, "cuda")
         assert ternary_cases.is_right(case, inputs, y), case
         count += 1
-    for case in (*fast_edges(), *batch_edges()):
-        inputs = fast_cases.make_case(case)
-        assert fast_cases.is_right(case, inputs, fast_cases.run(case, inputs, "cuda")), case
+    cases_and_holes = [(case, None) for case in (*fast_edges(), *batch_edges())]
+    cases_and_holes += [(case, TABLE) for case, _ in cases_and_holes if case.nbits == 4][::3]
+    for case, holes in cases_and_holes:
+        inputs, kernel = fast_cases.make_case(case), case.load(replace=holes)
+        y = fast_cases.run(case, inputs, "cuda", kernel)
+        assert fast_cases.is_right(case, inputs, y), (case, holes)
         count += 1
     print(f"{count} launches")
 
