@@ -96,8 +96,10 @@ def _cuts(M, largest_cluster):
 
 
 def _rows(M):
-    """Of x in a block: as many as hold all of them, or what several blocks may have."""
-    return (128, 256) if M > 128 else (next(rows for rows in _SHAPES if rows >= M),)
+    """Of x in a block: all of them, or what several blocks may have."""
+    if M <= _ROWS_OF_MMA:
+        return (_ROWS_OF_MMA,)
+    return tuple(rows for rows in _SHAPES if _ROWS_OF_MMA < rows < 2 * M)
 
 
 class _Cut(NamedTuple):

@@ -48,6 +48,7 @@ def plan(M, N, K, nbits=4, group_size=128, multiprocessors=132, largest_cluster=
         (64, 8192, 8192, 64, 128, 0, 64, 2),
         (100, 8192, 8192, 128, 64, 128, 0, 1),
         (256, 4096, 4096, 128, 64, 128, 0, 1),
+        (100, 1536, 384, 32, 64, 96, 0, 1),  # rows of x in several blocks, or most would idle
         (256, 8192, 8192, 256, 128, 0, 64, 2),
         (1024, 8192, 8192, 256, 128, 256, 0, 1),
         (1024, 14336, 4096, 256, 128, 396, 52, 2),  # 3 tiles a multiprocessor, and half of one

@@ -1,10 +1,12 @@
 """The Triton kernels of this package, each by itself, and the layer that chooses among them."""
 
+import hashlib
 from functools import partial
 
 import torch
 
 from gemlite_edu.bench.candidate import Candidate, Prepared
+from gemlite_edu.bench.candidates import fast, fast_batch
 from gemlite_edu.dtypes import DType
 from gemlite_edu.linear import GemLiteLinear
 from gemlite_edu.matmul_choices import MATMUL_TYPES
@@ -36,17 +38,20 @@ def _prepare(matmul_type, weights, problem):
     return Prepared(call, tuple(p.data for p in layer.parameters()))
 
 
-def _candidate(name, matmul_type):
+def _candidate(name, matmul_type, build):
     return Candidate(
         name,
         "gemlite_edu",
         torch.float16,
         _why_not,
         partial(_prepare, matmul_type),
-        build=all_kernels_hash()[:8],
+        build=build[:8],
     )
 
 
 _TYPE_OF = {name: matmul_type for matmul_type, name in MATMUL_TYPES.items()}
-CANDIDATES = [_candidate(f"triton_{name}", _TYPE_OF[name]) for name in KERNELS]
-CANDIDATES.append(_candidate("gemlite_linear", None))
+_BUILD = all_kernels_hash()
+CANDIDATES = [_candidate(f"triton_{name}", _TYPE_OF[name], _BUILD) for name in KERNELS]
+_ALL_BUILDS = "".join([_BUILD, *(one.build for one in fast.CANDIDATES + fast_batch.CANDIDATES)])
+_LAYER_BUILD = hashlib.sha256(_ALL_BUILDS.encode()).hexdigest()
+CANDIDATES.append(_candidate("gemlite_linear", None, _LAYER_BUILD))
