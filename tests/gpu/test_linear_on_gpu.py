@@ -33,7 +33,7 @@ def problem():
     return problem
 
 
-FEW_ROWS, SOME_ROWS, MANY_ROWS = 3, 16, 600  # for the CUDA GEMV, the CUDA product, the library
+FEW_ROWS, SOME_ROWS, MANY_ROWS = 3, 16, 1100  # for the CUDA GEMV, the CUDA product, the library
 
 
 def kernel_for(layer, M):
