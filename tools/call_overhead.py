@@ -69,16 +69,17 @@ def parts_of(layer, x, chosen):
 
 
 def cuda_parts(operands):
-    """Those of a CUDA kernel."""
+    """Those of a CUDA kernel, which may be two launches."""
     run = partial(triton_ops.linear_at_once, *operands)
-    (((launch, *tensors), _),) = watched(cuda.ReadyLaunch, "packed", run)
+    launches = [arguments for arguments, _ in watched(cuda.ReadyLaunch, "packed", run)]
     ((prepared, _),) = watched(triton_ops, "_prepared", run)
-    packed, product = launch.packed(*tensors), triton_ops._prepared(*prepared)
+    packed = [(launch.library, launch.packed(*tensors)) for launch, *tensors in launches]
+    product = triton_ops._prepared(*prepared)
     x, token_scales, words, _, scales, zeros, channel_scales, bias, _, _ = operands
     of_product = x, words, scales, zeros, channel_scales, token_scales, bias
-    yield "the launch", lambda: launch.library.launch(packed)
-    yield "its arguments", lambda: launch(*tensors)
-    yield "a tensor for y", lambda: product(*of_product)
+    yield "the launch", lambda: [library.launch(one) for library, one in packed]
+    yield "its arguments", lambda: [launch(*tensors) for launch, *tensors in launches]
+    yield "tensors for y and x", lambda: product(*of_product)
     yield "the choice", lambda: triton_ops._by_cuda(*operands)
     yield "whether torch must know", lambda: triton_ops.linear_at_once(*operands)
 

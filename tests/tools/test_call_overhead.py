@@ -1,9 +1,11 @@
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from gemlite_edu import triton_ops
 from gemlite_edu.core import GemLiteLinear
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "tools"))
@@ -39,6 +41,41 @@ def test_every_part_is_called_from_the_launch_to_the_layer(small, M, matmul_type
     about = {"device": "a GPU", "date": "today", "torch": "2", "layer": "one", "rows": {M: found}}
     lines = list(call_overhead.table(about))
     assert len(lines) == 2 + len(names) and lines[2] == "| Triton's launches | 1.00 | 1.00 |"
+
+
+class Launch:
+    """As `cuda.ReadyLaunch`, of a library that notes what it is given."""
+
+    def __init__(self, launched):
+        self.library = SimpleNamespace(launch=launched.append)
+
+    def __call__(self, *tensors):
+        self.library.launch(self.packed(*tensors))
+
+    def packed(self, *tensors):
+        return tensors
+
+
+def test_a_cuda_kernel_of_two_launches_has_the_same_parts(monkeypatch):
+    launched = []
+    both = Launch(launched), Launch(launched)
+    operands = [f"operand {i}" for i in range(10)]
+
+    def linear_at_once(*given):
+        triton_ops._prepared("how")(*given)
+
+    def product(x, *_):
+        both[0](x, "image")
+        both[1]("image", "y")
+
+    monkeypatch.setattr(call_overhead.cuda, "ReadyLaunch", Launch)
+    monkeypatch.setattr(triton_ops, "linear_at_once", linear_at_once)
+    monkeypatch.setattr(triton_ops, "_by_cuda", linear_at_once)
+    monkeypatch.setattr(triton_ops, "_prepared", lambda how: product)
+    for name, call in call_overhead.cuda_parts(operands):
+        launched.clear()
+        call()
+        assert launched == [("operand 0", "image"), ("image", "y")], name
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
