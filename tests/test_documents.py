@@ -80,8 +80,11 @@ def test_the_readme_says_what_the_report_of_the_h200_says():
     prose = " ".join(readme.split())
     assert f"fragment included ({report['ternary']['tests']['passed']} tests)" in prose
     assert f"transposed ({report['triton']['tests']['passed']} tests)" in prose
-    parts = ("kernels", "ternary", "triton", "sanitizer", "notebooks")
+    assert f"names end in fast ({report['fast']['tests']['passed']} tests)" in prose
+    parts = ("kernels", "fast", "ternary", "triton", "notebooks")
     assert all(report[part]["passed"] for part in parts)
+    sanitizer = report["sanitizer"]
+    assert all(sanitizer[tool]["passed"] for tool in ("memcheck", "initcheck", "synccheck"))
 
 
 def test_the_times_of_the_ternary_kernels_in_readme_are_those_of_the_record():
@@ -127,8 +130,11 @@ def test_the_times_in_readmes_prose_are_those_of_the_record():
         f"{both_ways(cublas, 1024)} with an fp16 W",
         f"At M = 64 the fused kernels took {both_ways(ours, 64)} µs against torchao's "
         f"{both_ways(torchao, 64)}, and cuBLAS's {both_ways(cublas, 64)} (H200",
-        f"in 4 bits that took {us['gemlite_linear', 256, False]} µs against `gemm`'s "
-        f"{us['triton_gemm', 256, False]} at M = 256, {us['gemlite_linear', 1024, False]} against "
-        f"{us['triton_gemm', 1024, False]} at M = 1024",
+        f"the layer took {us['gemlite_linear', 256, False]} µs at M = 256 and "
+        f"{us['gemlite_linear', 1024, False]} at M = 1024, in the fused kernel, and "
+        f"{us['gemlite_linear', 4096, False]} at M = 4096, dequantized; cuBLAS with an fp16 W took "
+        f"{us[cublas, 256, False]}, {us[cublas, 1024, False]} and {us[cublas, 4096, False]}, "
+        f"`gemm` {us['triton_gemm', 256, False]} at M = 256 and {us['triton_gemm', 1024, False]} "
+        "at M = 1024",
     ):
         assert sentence in prose

@@ -14,7 +14,7 @@ PAGE = Path(__file__).parent.parent / "README.md"
 BEGIN = "<!-- benchmark table: python tools/benchmark_table.py -->"
 END = "<!-- end of the benchmark table -->"
 WEIGHTS = ("W4 g128", "W4", "W7 sparse")
-BATCHES = (1, 16, 64, 256)
+BATCHES = (1, 3, 4, 7, 16, 24, 48, 64, 100, 256, 1024, 4096)
 EXPLANATION = """\
 Median microseconds of a call, and how much of the limit it reached; in bold the fastest, and what
 its spread (p20 to p80) does not tell from it. The limit is what the roofline allows: the least
