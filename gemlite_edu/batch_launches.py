@@ -199,7 +199,8 @@ class _Cut(NamedTuple):
         grid = ((whole + tiles - whole * self.splits) * self.splits, 1)
         threads = (self.warps_n * self.warps_k + _BRINGERS) * _WARP_SIZE
         shared = stages * (self.stage_bytes(types, weights) + _BARRIER_BYTES) + self.room_bytes
-        return Launch(defines, grid, threads, shared, (M, N, K, whole), self.splits, True)
+        integers = (M, N, K, whole)
+        return Launch(defines, grid, threads, shared, integers, self.splits, starts_early=True)
 
 
 def _arrange(M, K, rows, weights):

@@ -29,9 +29,9 @@ TRITON_TESTS = tuple(
 TERNARY_TESTS = "tests/gpu/test_ternary_on_gpu.py"
 FAST_TESTS = tuple(f"tests/gpu/test_{name}_on_gpu.py" for name in ("fast", "fast_calls"))
 EDGE_CASES = [sys.executable, "tests/gpu/edge_cases.py"]
-# Each with the kernels that it cannot judge. In gemm_a16wn_fast one lane says that its warp has read
-# a stage. racecheck takes the reads of the other 31 for unordered: the __syncwarp before that leaves
-# no instruction for it to see, where all lanes are together already.
+# Each with the kernels that it cannot judge. In gemm_a16wn_fast one lane says that its warp has
+# read a stage. racecheck takes the reads of the other 31 for unordered: the __syncwarp before that
+# leaves no instruction for it to see, where all lanes are together already.
 TOOLS = {"memcheck": (), "racecheck": ("gemm_a16wn_fast",), "initcheck": (), "synccheck": ()}
 SHARDS = 4  # processes that share out tests: most of the time goes to the oracle, on the CPU
 
