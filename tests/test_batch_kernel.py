@@ -1,6 +1,7 @@
 """The product for batches in the simulator: its plans, mistakes in its text, its errors."""
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -95,6 +96,33 @@ def test_a_launch_fits_the_machine(nbits):
 def test_the_simulator_has_clusters_of_one():
     kernel = load(BATCH, 4, group_size=128)
     assert kernel._plan(16, 8192, 8192, torch.device("cpu")).product.cluster == 1
+
+
+def shares(launch, N, steps):
+    """{(tile of y, step): how many blocks take it}, as own_share of gemm_fast.cuh says."""
+    splits, whole = launch.cluster, launch.integers[3]
+    taken = Counter()
+    for block in range(launch.grid[0]):
+        cluster, rank = divmod(block, splits)
+        is_split = splits > 1 and cluster >= whole
+        tile = cluster + whole * (splits - 1) if is_split else block
+        first = steps * rank // splits if is_split else 0
+        end = steps * (rank + 1) // splits if is_split else steps
+        taken.update((tile, step) for step in range(first, end))
+    return taken
+
+
+@pytest.mark.parametrize("largest_cluster", [1, 2, 4])
+def test_every_step_of_every_tile_is_taken_once(largest_cluster):
+    choose = random.Random(largest_cluster)
+    for _ in range(100):
+        M, N, steps = choose.randint(1, 700), 8 * choose.randint(1, 200), choose.randint(1, 9)
+        multiprocessors = choose.randint(1, 12)
+        launch = plan(M, N, 128 * steps, 4, 128, multiprocessors, largest_cluster).product
+        defines, taken = launch.defines, shares(launch, N, steps)
+        block_n = 16 * defines["TILES"] * defines["WARPS_N"]
+        tiles = -(-N // block_n) * -(-M // defines["ROWS"])
+        assert taken == Counter((tile, step) for tile in range(tiles) for step in range(steps))
 
 
 def test_outputs_that_a_block_has_not_are_no_finding():

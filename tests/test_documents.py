@@ -85,6 +85,9 @@ def test_the_readme_says_what_the_report_of_the_h200_says():
     assert all(report[part]["passed"] for part in parts)
     sanitizer = report["sanitizer"]
     assert all(sanitizer[tool]["passed"] for tool in ("memcheck", "initcheck", "synccheck"))
+    racecheck = sanitizer["racecheck"]
+    hazards = re.search(r"(\d+) hazards", racecheck["summary"])[1]
+    assert f"reported {hazards} hazards over the {racecheck['launches']} of" in prose
 
 
 def test_the_times_of_the_ternary_kernels_in_readme_are_those_of_the_record():
