@@ -123,8 +123,9 @@ def all_cases(factors, seed=0):
     for row in pairwise(factors, seed):
         case = Case(**row)
         # Of 2 bits a step is long: more rows, or groups of warps that take turns, find no room.
-        is_long = case.nbits == 2 and case.rows >= 128
-        yield replace(case, rows=128, width=1) if is_long else case
+        if case.nbits == 2 and case.rows >= 64:
+            case = replace(case, rows=min(case.rows, 128), width=max(case.width, 1))
+        yield case
 
 
 CASES = [*all_cases(FACTORS), *LONG_CASES, FEW_OUTPUTS]
