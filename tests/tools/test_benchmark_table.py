@@ -20,7 +20,7 @@ def folder(tmp_path):
     rows = [
         measured("gone", 9.0, N=1024, K=1024),
         measured("mine", 2.0, N=1024, K=1024),
-        measured("mine", 2.5, M=4, N=1024, K=1024),
+        measured("mine", 2.5, M=2, N=1024, K=1024),
         measured("mine", 1234.5, M=256, N=1024, K=1024, error=5e-4, version="2.0"),
         measured("peer", 1.0, N=1024, K=1024, torch="2.13.0"),
         measured("mine", 3.0, N=1024, K=1024, transposed=True),
