@@ -176,7 +176,7 @@ MISTAKES = {
     "the last row left out": (any_case, "if (m >= to.M ||", "if (m >= to.M - 1 ||"),
     "a group of warps left out": (few, "splits * WARPS_K; ++giver", "splits; ++giver"),
     "full stages not waited for": (any_case, "barrier_wait(&shared.full[stage]", "(void)(0"),
-    "a stage never given back": (any_case, "if (lane_id == 0 && done >= 0)", "if (false)"),
+    "a stage never given back": (any_case, "if (done >= 0)", "if (false)"),
     "x never announced": (any_case, "barrier_arrive_expecting(full, X_BYTES);", ""),
 }
 

@@ -85,9 +85,8 @@ gemm(const unsigned char* x_image, const uint4* W_packed, const SCALE_T* scales,
       const int stage = step % STAGES;
       barrier_wait(&shared.full[stage], step / STAGES);
       add_step(shared.stages[stage], warp_n, totals, pending);
-      __syncwarp();
       const int done = step - LAG * WARPS_K;
-      if (lane_id == 0 && done >= 0) barrier_arrive(&shared.empty[done % STAGES]);
+      if (done >= 0) barrier_arrive(&shared.empty[done % STAGES]);
     }
     settle(totals);
   }

@@ -1,6 +1,6 @@
 // The part of gemm_fast.cuh that brings x and weights to shared memory: STAGES steps at once, each
 // tensor's piece of a step by one bulk copy. A stage is full when all its bytes are there, empty
-// again when the warps that took it have said so.
+// again when every lane that took it has said so.
 #pragma once
 #include "bulk_copies.cuh"
 
@@ -36,7 +36,7 @@ static_assert(STAGES % WARPS_K == 0, "a stage is always the same group's");
 __device__ inline void make_barriers(Shared& shared) {
   for (int stage = 0; stage < STAGES; ++stage) {
     barrier_init(&shared.full[stage], 2);  // x and the weights
-    barrier_init(&shared.empty[stage], WARPS_N);
+    barrier_init(&shared.empty[stage], WARPS_N * WARP_SIZE);
   }
   barriers_made();
 }

@@ -71,7 +71,7 @@ def test_a_wait_left_out_is_noticed(launch, right, wrong):
             r"waits for ever for a phase .*arrivals \(0\) and bytes of bulk copies \(16\)",
         ),
         ("barrier_arrive(&empty);", "", r"thread 0 waits for ever .*arrivals \(1\)"),
-        ("&empty, 32)", "&empty, 255)", "makes a barrier of 255 arrivals"),
+        ("&empty, 32)", "&empty, 4095)", "makes a barrier of 4095 arrivals"),
         ("barrier_init(&full, 1),", "", "uses a barrier that nothing has made"),
         ("barrier_init(&full, 1)", "barrier_init((uint64_t*)y, 1)", "not in shared memory"),
         ("bulk_copy(piece, ", "bulk_copy(piece + 1, ", "bulk copy to an address that is no mult"),
@@ -92,3 +92,11 @@ def test_a_mistake_is_one_sentence(launch, right, wrong, told):
 def test_too_many_arrivals_are_told(launch):
     with pytest.raises(KernelFault, match="where all 1 that it takes have come in this phase"):
         run(launch, START, "barrier_arrive_expecting(&full, 128); y[threadIdx.x] = 1;")
+
+
+def test_all_lanes_of_the_largest_block_may_arrive(launch):
+    y = torch.zeros(1024)
+    arrives = "if (threadIdx.x == 0) barrier_init(&full, 1024); __syncthreads();"
+    waits = "barrier_arrive(&full); barrier_wait(&full, 0); y[threadIdx.x] = 1;"
+    launch(text(arrives, waits), {"y": y}, {"x": torch.zeros(1)}, threads=1024)
+    assert y.all()

@@ -10,11 +10,13 @@ constexpr size_t BULK_UNIT = 16;  // bytes: of addresses and sizes of a bulk cop
 
 // What the 8 bytes of a barrier hold.
 struct Phase64 {
-  uint16_t number;            // of the phase that has not ended
-  uint8_t arrivals, missing;  // that end a phase; those that this one still waits for
-  int32_t bytes;              // announced and not there; copies may come before their announcement
+  uint64_t number : 16;                  // of the phase that has not ended
+  uint64_t arrivals : 12, missing : 12;  // that end a phase; those that this one still waits for
+  int64_t bytes : 24;  // announced and not there; copies may come before their announcement
 };
 static_assert(sizeof(Phase64) == sizeof(uint64_t), "as the kernel declares it");
+constexpr int NOT_MADE = 0xFFF;  // arrivals, where nobody has written
+static_assert(POISON == 0xFF, "of which all bits are set");
 
 [[noreturn]] inline void report_barrier(const char* what, long long number, long long bytes = 0) {
   report("barrier %s %lld %lld %u %u %d", what, number, bytes, sim_here.block_index.x,
@@ -25,7 +27,7 @@ inline Phase64 read_phase(const uint64_t* barrier) {
   if (!is_shared(barrier, sizeof *barrier)) report_barrier("notshared", 0);
   Phase64 phase;
   memcpy(&phase, barrier, sizeof phase);
-  if (phase.arrivals == POISON) report_barrier("notmade", 0);
+  if (phase.arrivals == NOT_MADE) report_barrier("notmade", 0);
   return phase;
 }
 
@@ -48,9 +50,10 @@ inline void write_phase(uint64_t* barrier, Phase64 phase) {
 
 inline void make_barrier(uint64_t* barrier, int arrivals) {
   if (!is_shared(barrier, sizeof *barrier)) report_barrier("notshared", 0);
-  if (arrivals < 1 || arrivals >= POISON) report_barrier("arrivals", arrivals);
-  const auto count = static_cast<uint8_t>(arrivals);
-  write_phase(barrier, {0, count, count, 0});
+  if (arrivals < 1 || arrivals >= NOT_MADE) report_barrier("arrivals", arrivals);
+  Phase64 phase = {};
+  phase.arrivals = phase.missing = static_cast<unsigned>(arrivals);
+  write_phase(barrier, phase);
 }
 
 inline void arrive(uint64_t* barrier, int bytes) {
