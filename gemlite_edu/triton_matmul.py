@@ -19,6 +19,7 @@ __all__ = ["Epilogue", "TritonWeight", "add_chunks", "dense", "matmul", "rounded
 
 X_DTYPES = (torch.float16, torch.bfloat16, *FLOAT8, torch.int8)
 _OUTPUTS_OF_A_PROGRAM = 128  # of add_chunks
+_WEIGHTS_OF_A_PROGRAM = 8192  # of dequantize_weights
 _OUTPUTS_OF_A_TURN = 4096  # of add_chunks in the interpreter
 
 
@@ -108,12 +109,12 @@ def dense(weight, dtype):
     W = torch.empty(
         (N, layout.padded_K), dtype=torch.float32 if interpreted else dtype, device=device
     )
-    block = 1024 if interpreted else 64
+    block = 1024 if interpreted else dense_block(layout)
     with torch.cuda.device_of(W):
         launch(
             kernel("dequantize_weights", interpreted),
             interpreted,
-            (-(-N // block), layout.padded_K // layout.tile),
+            (-(-N // block) * (layout.padded_K // layout.tile),),
             *weight.tensors,
             weight.channel_scales,
             W,
@@ -123,6 +124,11 @@ def dense(weight, dtype):
             BLOCK_N=block,
         )
     return W.to(dtype)
+
+
+def dense_block(layout):
+    """Rows of W of a program that makes them dense."""
+    return max(_WEIGHTS_OF_A_PROGRAM // layout.tile, 1)
 
 
 def rounded(y, dtype):

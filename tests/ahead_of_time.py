@@ -17,11 +17,14 @@ def build(case, capability, name=None):
     name: of another kernel of the case, "add_chunks" or "dequantize_weights".
     """
     from gemlite_edu.triton_kernels import kernel
+    from gemlite_edu.triton_matmul import dense_block
 
     function = kernel(name or case.kernel, interpreted=False)
     known = _constants(case, capability) | {
         pointer: None for pointer, dtype in _pointers(case).items() if dtype is None
     }
+    if name == "dequantize_weights":
+        known["BLOCK_N"] = dense_block(case.layout)
     signature = {argument: _type_of(argument, case, known) for argument in function.arg_names}
     return _compiled(function, signature, known, case.config, capability, ("N", "K"))
 

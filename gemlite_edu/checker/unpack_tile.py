@@ -58,7 +58,7 @@ def _run(answer, case, device):
     dense = torch.full((N, layout.padded_K), torch.nan, device=device)
     launch(
         replaced("dequantize_weights", is_interpreted, {"unpack": answer}), is_interpreted,
-        (-(-N // block), layout.padded_K // layout.tile),
+        (-(-N // block) * (layout.padded_K // layout.tile),),
         case.words.to(device), None if case.high is None else case.high.to(device),
         None, None, None, dense, N, layout.padded_K, watched=is_interpreted,
         NBITS=layout.nbits, FIELDS=layout.fields, DEPTH=DEPTH, GROUP=None, FMA=False, BLOCK_N=block,
