@@ -1,7 +1,9 @@
 """Floor 3½: the two texts of the product for batches, run one after the other."""
 
+import torch
+
 from gemlite_edu.kernel_text import KernelText
-from gemlite_edu.operands import aligned
+from gemlite_edu.operands import aligned, pointers_of
 
 _ARRANGE = "arrange"
 
@@ -24,22 +26,23 @@ class BatchText:
         """Launch both with `tensors` {name: tensor or None}, the first x; write y into `out`."""
         if out.is_cuda:
             y = aligned(out)  # y is written in pieces
-            self.ready(plan, out.device)(tensors.values(), y)
+            self.ready(plan, out.device)(pointers_of((*tensors.values(), y)))
             if y is not out:
                 out.copy_(y)
         else:
             self._product.run(plan.product, self._with_image(plan, tensors), out)
 
     def ready(self, plan, device):
-        """Both launches on a GPU, called with (tensors, out); the first of the tensors is x."""
+        """Both launches on a GPU, called with `pointers_of` the tensors, x first and y last."""
         arrange = self._arrange[plan.way].ready(plan.arrange, device)
         product = self._product.ready(plan.product, device)
 
-        def launch_both(tensors, out):
-            x, *others = tensors
-            image = x.new_empty(plan.image_halves)
-            arrange((x,), image)
-            product((image, *others), out)
+        def launch_both(pointers):
+            x, *others = pointers
+            image = torch.empty(plan.image_halves, dtype=torch.float16, device=device)
+            image_pointer = image.data_ptr()
+            arrange((x, image_pointer))
+            product((image_pointer, *others))
 
         return launch_both
 

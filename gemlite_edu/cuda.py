@@ -69,26 +69,27 @@ class ReadyLaunch:
         shape = *plan.grid, plan.threads, plan.shared_bytes
         self._head = (device.index, *shape, plan.cluster, plan.starts_early)
 
-    def __call__(self, tensors, out):
-        """Launch on the current stream of the device. tensors: None for one that is not there."""
-        error = self.library.launch(self.packed(tensors, out))
+    def __call__(self, pointers):
+        """Launch on the current stream of the device.
+
+        pointers: where its tensors begin, y last; 0 for one that is not there.
+        """
+        error = self.library.launch(self.packed(pointers))
         if error:
             raise RuntimeError(f"the launch failed: {self.library.error_text(error).decode()}")
 
-    def packed(self, tensors, out):
+    def packed(self, pointers):
         """The `Launch` of bindings.cu as bytes."""
         stream = torch._C._cuda_getCurrentRawStream(self._device)
-        pointers = [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
-        count = len(pointers) + 1 + len(self._integers)
-        return struct.pack(
-            f"{9 + count}q",
-            *self._head,
-            stream,
-            count,
-            *pointers,
-            out.data_ptr(),
-            *self._integers,
-        )
+        count = len(pointers) + len(self._integers)
+        pack = _struct_of(len(self._head) + 2 + count).pack
+        return pack(*self._head, stream, count, *pointers, *self._integers)
+
+
+@cache
+def _struct_of(count):
+    """So many integers of 64 bits."""
+    return struct.Struct(f"{count}q")
 
 
 def find_nvcc():

@@ -4,6 +4,7 @@ import torch
 
 from gemlite_edu import simulator, sources
 from gemlite_edu.devices import SIMULATED_CAPABILITY
+from gemlite_edu.operands import pointers_of
 
 
 class KernelText:
@@ -20,7 +21,7 @@ class KernelText:
     def run(self, plan, tensors, out):
         """Launch with `tensors` {name: tensor or None}, on their device; write y into `out`."""
         if out.is_cuda:
-            self.ready(plan, out.device)(tensors.values(), out)
+            self.ready(plan, out.device)(pointers_of((*tensors.values(), out)))
         else:
             self._run_in_simulator(plan, tensors, out)
 
@@ -58,7 +59,7 @@ class KernelText:
         return self._libraries[key]
 
     def ready(self, plan, device):
-        """The `cuda.ReadyLaunch` on a GPU, called with (tensors, out)."""
+        """The `cuda.ReadyLaunch` on a GPU, called with `pointers_of` its tensors, y last."""
         from gemlite_edu import cuda
 
         return cuda.ReadyLaunch(self.build_for_gpu(plan, device), plan, device)

@@ -157,3 +157,19 @@ def aligned(tensor):
     if tensor.is_neg() or not tensor.is_contiguous():  # asking is faster than calling
         tensor = tensor.resolve_neg().contiguous()
     return tensor.clone() if tensor.data_ptr() % _ALIGNMENT else tensor
+
+
+def pointers_of(tensors):
+    """Where each begins; 0 for None."""
+    return [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
+
+
+def aligned_pointers_of(tensors):
+    """The same of tensors that are all `aligned`; None where one of them is not."""
+    pointers = []
+    for tensor in tensors:
+        pointer = 0 if tensor is None else tensor.data_ptr()
+        pointers.append(pointer)
+        if pointer and (pointer % _ALIGNMENT or not tensor.is_contiguous() or tensor.is_neg()):
+            return None
+    return pointers

@@ -5,7 +5,7 @@ from functools import partial
 import torch
 
 from gemlite_edu.fast_launches import Types
-from gemlite_edu.operands import aligned
+from gemlite_edu.operands import aligned, aligned_pointers_of, pointers_of
 
 _NAMES = ("x", "W_packed", "scales", "zeros", "channel_scales", "token_scales", "bias")
 
@@ -31,23 +31,34 @@ def product_of(text, plan, y_shape, y_dtype, device):
 
     The tensors may be views: a text reads each of them from its first number on, in 16s of bytes.
     """
-    if device.type == "cuda":
-        run = text.ready(plan, device)
-    else:
-        run = partial(_simulate, text, plan)
+    if device.type != "cuda":
+        return partial(_simulated, text, plan, y_shape, y_dtype)
+    launch = text.ready(plan, device)
 
-    def product(x, *others):
-        y = x.new_empty(y_shape, dtype=y_dtype)
-        run([None if tensor is None else aligned(tensor) for tensor in (x, *others)], y)
+    def product(*tensors):
+        pointers = aligned_pointers_of(tensors)
+        if pointers is None:
+            tensors = _all_aligned(tensors)
+            pointers = pointers_of(tensors)
+        # A shape in one piece takes torch longer.
+        y = tensors[0].new_empty(*y_shape, dtype=y_dtype)
+        launch((*pointers, y.data_ptr()))
         return y
 
     return product
 
 
-def _simulate(text, plan, tensors, y):
+def _simulated(text, plan, y_shape, y_dtype, *tensors):
+    x = tensors[0]
+    y = x.new_empty(y_shape, dtype=y_dtype)
     M = y.shape[:-1].numel()
-    named = dict(zip(_NAMES, tensors, strict=True))
+    named = dict(zip(_NAMES, _all_aligned(tensors), strict=True))
     text.run(plan, named | {"x": named["x"].reshape(M, -1)}, y.view(M, -1))
+    return y
+
+
+def _all_aligned(tensors):
+    return [None if tensor is None else aligned(tensor) for tensor in tensors]
 
 
 def _dtype_of(tensor):

@@ -10,6 +10,7 @@ import torch
 from gemlite_edu import load, simulator
 from gemlite_edu.kernels import Kernel
 from gemlite_edu.launches import KERNELS, Launch
+from gemlite_edu.operands import pointers_of
 
 ELEMENTS = 8192
 LENGTH = 113  # n
@@ -264,7 +265,7 @@ class SmallKernel:
         library = cuda.build_kernel(self.text, "kernel", {}, capability)
         x, y = (tensor.to(device) for tensor in self._tensors())
         plan = Launch({}, (BLOCKS, 1), THREADS, 0, (LENGTH,))
-        cuda.ReadyLaunch(library, plan, device)([x], y)
+        cuda.ReadyLaunch(library, plan, device)(pointers_of((x, y)))
 
 
 @dataclass(frozen=True)

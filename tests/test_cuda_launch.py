@@ -38,7 +38,7 @@ def current_stream(monkeypatch):
 def test_the_struct_of_the_launch(current_stream):
     library, x, y = Library(), torch.ones(3), torch.ones(4)
     plan = Launch({}, grid=(132, 2), threads=256, shared_bytes=49_153, integers=(5, -1))
-    cuda.ReadyLaunch(library, plan, torch.device("cuda", 1))((x, None), y)
+    cuda.ReadyLaunch(library, plan, torch.device("cuda", 1))((x.data_ptr(), 0, y.data_ptr()))
     values = struct.unpack("14q", library.packed)
     assert values[:9] == (1, 132, 2, 256, 49_153, 1, False, STREAM + 1, 5)
     assert values[9:] == (x.data_ptr(), 0, y.data_ptr(), 5, -1)
@@ -47,7 +47,7 @@ def test_the_struct_of_the_launch(current_stream):
 def test_an_error_of_the_launch_is_said(current_stream):
     launch = cuda.ReadyLaunch(Library(error=9), Launch({}, (1, 1), 2048, 0, ()), GPU)
     with pytest.raises(RuntimeError, match="the launch failed: too many threads"):
-        launch([], torch.ones(1))
+        launch([])
 
 
 # In place of CUDA: a kernel's limit of shared memory lasts until somebody says another, and the
@@ -102,7 +102,7 @@ def test_launches_of_several_threads_keep_their_shared_memory(current_stream, li
 
     def many(launch):
         for _ in range(50):
-            launch((), torch.empty(1))
+            launch(())
 
     with ThreadPoolExecutor() as threads:
         list(threads.map(many, launches))

@@ -7,7 +7,6 @@ torch.inference_mode; its time is what they take together, less what the parts b
 """
 
 import json
-import statistics
 import sys
 import time
 from datetime import date
@@ -23,7 +22,7 @@ from gemlite_edu.fast_types import FAST
 
 N, K, GROUP_SIZE = 4096, 4096, 128
 ROWS = (1, 16)
-_CALLS, _TURNS = 300, 21  # the GPU's queue holds about a thousand launches
+_CALLS, _TURNS = 200, 51  # the GPU's queue holds about a thousand launches
 
 
 def record():
@@ -42,9 +41,9 @@ def of_rows(M):
     """What computes M rows of x, and its parts: microseconds with all before it, and its own."""
     layer, x = example(M)
     chosen = layer.explain(M).split()[3].strip(",")
+    names, calls = zip(*parts_of(layer, x, chosen), strict=True)
     parts, before = {}, 0.0
-    for name, call in parts_of(layer, x, chosen):
-        total = host_us(call)
+    for name, total in zip(names, host_us(calls), strict=True):
         parts[name] = {"total_us": round(total, 2), "own_us": round(total - before, 2)}
         before = total
     return {"matmul_type": chosen, "parts": parts}
@@ -73,12 +72,12 @@ def cuda_parts(operands):
     run = partial(triton_ops.linear_at_once, *operands)
     launches = [arguments for arguments, _ in watched(cuda.ReadyLaunch, "packed", run)]
     ((prepared, _),) = watched(triton_ops, "_prepared", run)
-    packed = [(launch.library, launch.packed(*tensors)) for launch, *tensors in launches]
+    packed = [(launch.library, launch.packed(pointers)) for launch, pointers in launches]
     product = triton_ops._prepared(*prepared)
     x, token_scales, words, _, scales, zeros, channel_scales, bias, _, _ = operands
     of_product = x, words, scales, zeros, channel_scales, token_scales, bias
     yield "the launch", lambda: [library.launch(one) for library, one in packed]
-    yield "its arguments", lambda: [launch(*tensors) for launch, *tensors in launches]
+    yield "its arguments", lambda: [launch(pointers) for launch, pointers in launches]
     yield "tensors for y and x", lambda: product(*of_product)
     yield "the choice", lambda: triton_ops._by_cuda(*operands)
     yield "whether torch must know", lambda: triton_ops.linear_at_once(*operands)
@@ -103,17 +102,19 @@ def watched(owner, name, call):
     return [(one.args, one.kwargs) for one in spy.call_args_list]
 
 
-def host_us(call):
-    """Microseconds of the host for a call, the median over some turns; the GPU is waited for
-    between turns only."""
-    found = []
-    for _ in range(_TURNS):
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        for _ in range(_CALLS):
-            call()
-        found.append((time.perf_counter() - start) / _CALLS * 1e6)
-    return statistics.median(found)
+def host_us(calls):
+    """Microseconds of the host for each call, the least of turns that all calls take part in: what
+    is more, other programs of the machine took. The GPU is waited for before each turn."""
+    turns = [[_us_of_a_turn(call) for call in calls] for _ in range(_TURNS)]
+    return [min(found) for found in zip(*turns, strict=True)]
+
+
+def _us_of_a_turn(call):
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(_CALLS):
+        call()
+    return (time.perf_counter() - start) / _CALLS * 1e6
 
 
 def table(found):

@@ -21,6 +21,7 @@ from gemlite_edu import check, cuda, kernels, load, pack_warped_int32, sources
 from gemlite_edu.devices import shared_bytes_per_block
 from gemlite_edu.errors import KernelTextError
 from gemlite_edu.launches import KERNELS, Launch
+from gemlite_edu.operands import pointers_of
 
 CASES_FOR_BOTH_RUNNERS = [
     case for case in CASES if case.is_exact and case.N * case.K * case.M <= 2**19
@@ -148,7 +149,7 @@ def test_a_failed_launch_is_an_error(small):
     y = torch.empty(2, 70).half().cuda()
     launch = cuda.ReadyLaunch(library, Launch({}, (3, 1), 2048, 4096, (2, 70, 600, 1, 3)), x.device)
     with pytest.raises(RuntimeError, match="the launch failed"):
-        launch([x, W_packed, ones, ones], y)
+        launch(pointers_of((x, W_packed, ones, ones, y)))
     assert torch.zeros(1).cuda().item() == 0, "the error stays behind for the next call"
 
 

@@ -39,6 +39,7 @@ from gemlite_edu import (
 )
 from gemlite_edu.errors import KernelTextError
 from gemlite_edu.launches import Launch
+from gemlite_edu.operands import pointers_of
 from gemlite_edu.packing import FRAGMENTS
 
 CASES = list(dict.fromkeys(case for seed in range(3) for case in all_cases(seed)))
@@ -196,7 +197,7 @@ def owned(M, N, axis, device):
     tensors, y = [matrix.cuda() for matrix in matrices.values()], y.cuda()
     capability = torch.cuda.get_device_capability()
     library = cuda.build_kernel(OWNERS, "kernel", defines, capability)
-    cuda.ReadyLaunch(library, Launch({}, (1, 1), 32, 0, ()), y.device)(tensors, y)
+    cuda.ReadyLaunch(library, Launch({}, (1, 1), 32, 0, ()), y.device)(pointers_of((*tensors, y)))
     return y.cpu()
 
 

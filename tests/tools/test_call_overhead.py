@@ -21,9 +21,10 @@ def small(monkeypatch):
     layer.pack(codes, torch.ones(20, 2), torch.ones(20, 2))
     times = iter(range(1, 100))
 
-    def host_us(call):
-        call()
-        return float(next(times))
+    def host_us(calls):
+        for call in calls:
+            call()
+        return [float(next(times)) for _ in calls]
 
     monkeypatch.setattr(call_overhead, "host_us", host_us)
     monkeypatch.setattr(call_overhead, "example", lambda M: (layer, torch.ones(M, 128).half()))
@@ -49,11 +50,11 @@ class Launch:
     def __init__(self, launched):
         self.library = SimpleNamespace(launch=launched.append)
 
-    def __call__(self, *tensors):
-        self.library.launch(self.packed(*tensors))
+    def __call__(self, pointers):
+        self.library.launch(self.packed(pointers))
 
-    def packed(self, *tensors):
-        return tensors
+    def packed(self, pointers):
+        return pointers
 
 
 def test_a_cuda_kernel_of_two_launches_has_the_same_parts(monkeypatch):
@@ -65,8 +66,8 @@ def test_a_cuda_kernel_of_two_launches_has_the_same_parts(monkeypatch):
         triton_ops._prepared("how")(*given)
 
     def product(x, *_):
-        both[0](x, "image")
-        both[1]("image", "y")
+        both[0]((x, "image"))
+        both[1](("image", "y"))
 
     monkeypatch.setattr(call_overhead.cuda, "ReadyLaunch", Launch)
     monkeypatch.setattr(triton_ops, "linear_at_once", linear_at_once)
