@@ -77,15 +77,19 @@ class FastGemm:
             )
         if K > LONGEST_K:
             raise ValueError(f"K may be up to {LONGEST_K}, got {K}: split K over calls")
-        cuts = [cut for cut in _cuts(M, largest_cluster) if cut.is_deep_enough(types, weights)]
-        steps = K // weights.step
-        best = min(cuts, key=lambda cut: cut.cost(M, N, steps, multiprocessors))
+        best = best_cut(M, N, K, types, weights, multiprocessors, largest_cluster)
         image_halves, arrange = _arrange(M, K, best.rows, weights)
         product = best.product(M, N, K, types, weights, multiprocessors)
         return BatchPlan(arrange, product, image_halves)
 
 
 FAST_GEMM = {"gemm_a16wn_fast": FastGemm()}
+
+
+def best_cut(M, N, K, types, weights, multiprocessors, largest_cluster):
+    """The `_Cut` that costs least; what it is given is as of `FastGemm.plan`."""
+    cuts = [cut for cut in _cuts(M, largest_cluster) if cut.is_deep_enough(types, weights)]
+    return min(cuts, key=lambda cut: cut.cost(M, N, K // weights.step, multiprocessors))
 
 
 def _cuts(M, largest_cluster):

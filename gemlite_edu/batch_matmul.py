@@ -5,6 +5,7 @@ from functools import lru_cache
 from gemlite_edu.batch_kernel import batch_plan
 from gemlite_edu.batch_launches import FAST_GEMM, HOPPER, LONGEST_K, N_TILE, WIDTHS
 from gemlite_edu.batch_text import BatchText
+from gemlite_edu.batch_times import dense_us, fused_us
 from gemlite_edu.devices import MAX_GRID_Y
 from gemlite_edu.fast_kernel import machine_of
 from gemlite_edu.fast_launches import FLOATS, FastWeights
@@ -35,6 +36,19 @@ def takes(layout, x_dtype, y_dtype, capability, N):
         return FastWeights(layout.nbits, layout.group_size).layout(layout.K) == layout
     except ValueError:
         return False
+
+
+@lru_cache(maxsize=4096)
+def is_sooner_dense(M, N, layout):
+    """Whether dense weights, made for the call, and cuBLAS should take less time on an H200.
+
+    >>> from gemlite_edu.packing.plane_tiles import PlaneTiles
+    >>> layout = PlaneTiles(4, K=8192, group_size=128)
+    >>> [is_sooner_dense(1024, N, layout) for N in (3072, 8192)]
+    [True, False]
+    """
+    weights = FastWeights(layout.nbits, layout.group_size)
+    return dense_us(M, N, layout.K, weights) < fused_us(M, N, layout.K, weights)
 
 
 def batch_matmul(x, weight, epilogue):

@@ -5,6 +5,7 @@ from functools import cache
 from gemlite_edu import batch_matmul, cuda, fast_matmul
 from gemlite_edu.dtypes import name_of
 from gemlite_edu.kernel_text import capability_of
+from gemlite_edu.matmul_choices import choose
 
 # {matmul type: the module of its `takes` and `prepared`}
 FAST = {"GEMV_FAST": fast_matmul, "GEMM_FAST": batch_matmul}
@@ -20,6 +21,18 @@ def fast_types(layout, x_dtype, y_dtype, device, N):
         return ()
     names = tuple(name for name in FAST if _is_taken(name, layout, x_dtype, y_dtype, device, N))
     return names if names and _compiles(capability_of(device)) else ()
+
+
+def chosen(kind, M, N, layout, x_dtype, y_dtype, device):
+    """The matmul type for M rows of x and N rows of such weights.
+
+    Where others would dequantize, GEMM_FAST is taken only if it should be sooner: its last blocks
+    may leave most of the GPU alone.
+    """
+    name = choose(kind, M, fast_types(layout, x_dtype, y_dtype, device, N))
+    if name == "GEMM_FAST" and choose(kind, M) == "DEQUANTIZE":
+        return "DEQUANTIZE" if batch_matmul.is_sooner_dense(M, N, layout) else name
+    return name
 
 
 def check_taken(name, layout, x_dtype, y_dtype, device, N):

@@ -1,19 +1,18 @@
 """Floor 4: what a `GemLiteLinear` does with rows of x, in words."""
 
 from gemlite_edu.dtypes import DType
-from gemlite_edu.matmul_choices import MATMUL_TYPES, choices, choose
+from gemlite_edu.matmul_choices import MATMUL_TYPES, choices
 from gemlite_edu.weight_modes import ChannelScaleMode
 
 
-def explained(layer, M, kind, fast):
-    """The text of `GemLiteLinear.explain`. kind, fast: as for `choices`."""
-    chosen = choose(kind, M, fast)
+def explained(layer, M, chosen, kind, fast):
+    """The text of `GemLiteLinear.explain`. chosen: for M rows; kind, fast: as for `choices`."""
     scales = ChannelScaleMode.of(layer.channel_scales is not None, layer.scaled_activations)
     lines = [
         f"M = {M}: {chosen}, {MATMUL_TYPES[chosen]}",
         f"{kind}:",
         *(
-            f"  up to {limit} rows: {name}" if limit else f"  beyond: {name}"
+            f"  up to {limit} rows: {_named(name)}" if limit else f"  beyond: {name}"
             for limit, name in choices(kind, fast)
         ),
         f"weights: {layer.mode.name}, {layer.mode.value}",
@@ -23,6 +22,10 @@ def explained(layer, M, kind, fast):
         f"layout: {layer.layout}",
     ]
     return "\n".join(lines)
+
+
+def _named(name):
+    return f"{name}, or DEQUANTIZE where that should be sooner" if name == "GEMM_FAST" else name
 
 
 def _added_in(layer, chosen):

@@ -8,7 +8,7 @@ import torch
 from gemlite_edu import tuning
 from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.dtypes import DType
-from gemlite_edu.fast_types import fast_types
+from gemlite_edu.fast_types import chosen, fast_types
 from gemlite_edu.layer_form import LayerForm, read_metadata
 from gemlite_edu.layer_operands import (
     check_tensor,
@@ -194,7 +194,8 @@ class GemLiteLinear(torch.nn.Module):
             raise ValueError(f"M must be an int of at least 1, got {M!r}")
         types = self.input_dtype.value, self.output_dtype.value
         fast = fast_types(self.layout, *types, self.W_q.device, self.out_features)
-        return explained(self, M, self._kind, fast)
+        name = chosen(self._kind, M, self.out_features, self.layout, *types, self.W_q.device)
+        return explained(self, M, name, self._kind, fast)
 
     def extra_repr(self):
         """Sizes, width, groups and types."""

@@ -24,7 +24,8 @@ CHOICES = {
 }
 
 # Before these: what the CUDA kernels compute where they take weights, x and y; `fast_types.FAST`.
-# Where there is GEMM_FAST, it begins before GEMV_FAST would have to read long weights twice.
+# Where there is GEMM_FAST, it begins before GEMV_FAST would have to read long weights twice. Many
+# rows it is given where it should be sooner than DEQUANTIZE: `fast_types.chosen`.
 FAST_CHOICES = {
     "packed weights that fit the 16-bit type of x and y": (
         (4, "GEMV_FAST"),

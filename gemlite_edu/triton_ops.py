@@ -11,7 +11,7 @@ import torch
 from gemlite_edu import tuning
 from gemlite_edu.eager import is_direct
 from gemlite_edu.fast_launches import Types
-from gemlite_edu.fast_types import FAST, check_taken, fast_types
+from gemlite_edu.fast_types import FAST, check_taken, chosen
 from gemlite_edu.matmul_choices import MATMUL_TYPES, choose
 from gemlite_edu.operator_form import OperatorForm
 from gemlite_edu.triton_matmul import Epilogue, TritonWeight, dense, matmul
@@ -88,7 +88,7 @@ def _prepared(form, matmul_type, shape, x_dtype, words_shape, device, words_devi
     if not fits or M == 0 or device.type == "meta":
         return None
     if not matmul_type:
-        matmul_type = choose(kind, M, fast_types(layout, x_dtype, y_dtype, device, N))
+        matmul_type = chosen(kind, M, N, layout, x_dtype, y_dtype, device)
     if matmul_type not in FAST:
         return None
     types = Types(x_dtype, y_dtype, *(dtype or torch.float32 for dtype in dtypes))

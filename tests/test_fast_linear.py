@@ -16,7 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gemlite_edu import fast_types, triton_ops
+from gemlite_edu import batch_matmul, fast_types, triton_ops
 from gemlite_edu import linear as linear_module
 from gemlite_edu.core import DType, GemLiteLinear
 from gemlite_edu.devices import SIMULATED_CAPABILITY
@@ -38,7 +38,7 @@ def as_on_a_gpu(monkeypatch):
             name for name in FAST if FAST[name].takes(layout, x_dtype, y_dtype, capability, N)
         )
 
-    for module in (triton_ops, linear_module):
+    for module in (fast_types, linear_module):
         monkeypatch.setattr(module, "fast_types", on_any_machine)
     triton_ops._prepared.cache_clear()
     yield
@@ -80,6 +80,17 @@ def test_where_the_product_for_batches_ends(as_on_a_gpu):
     layer = make(4, 128, N=24, K=K).layer
     assert "M = 1024: GEMM_FAST" in layer.explain(1024)
     assert "M = 1025: DEQUANTIZE" in layer.explain(1025)
+
+
+def test_a_large_batch_goes_where_it_should_be_sooner(as_on_a_gpu, monkeypatch):
+    layer, x = make(4, 128, N=24, K=K).layer, activations(70, K)
+    for is_sooner, name in ((True, "DEQUANTIZE"), (False, "GEMM_FAST")):
+        monkeypatch.setattr(batch_matmul, "is_sooner_dense", lambda *of, found=is_sooner: found)
+        triton_ops._prepared.cache_clear()
+        text = layer.explain(70)
+        assert f"M = 70: {name}" in text and "M = 64: GEMM_FAST" in layer.explain(64)
+        assert "up to 1024 rows: GEMM_FAST, or DEQUANTIZE where that should be sooner" in text
+        assert torch.equal(layer(x), layer.forward_manual(x, name))
 
 
 def test_what_rounds_weights_is_for_weights_that_fit():

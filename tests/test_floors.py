@@ -16,6 +16,7 @@ FLOORS = [
     {"sources", "build_cache", "operands", "launches", "pair_table", "triton_kernels"},
     {"ternary_launches", "fast_launches"},
     {"batch_launches"},
+    {"batch_times"},
     {"cuda", "simulator", "timing", "eager", "layer_operands", "triton_weight", "int4_weight"},
     {"kernel_text", "progress", "info"},
     {"kernel", "batch_text"},

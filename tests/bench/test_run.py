@@ -134,11 +134,12 @@ def test_the_table_has_the_fastest_first_and_refusals_last(without_gpu):
 
 
 def test_every_kernel_of_the_package_and_every_peer_takes_part():
-    triton = {"gemlite_linear", "triton_mixed_mm", *(f"triton_{name}" for name in TRITON_KERNELS)}
+    triton = {"triton_mixed_mm", *(f"triton_{name}" for name in TRITON_KERNELS)}
+    layer = {"gemlite_linear", "dequantize_then_cublas"}
     products_of_int8 = {*TERNARY_KERNELS, "int_mm"}
     fast = {*FAST_KERNELS, *(f"{name}_bf16" for name in FAST_KERNELS), *FAST_GEMM}
     fast.add("gemv_a16wn_fast_table")
-    assert set(candidates()) == {*KERNELS, *fast, *triton, *PEERS, *products_of_int8}
+    assert set(candidates()) == {*KERNELS, *fast, *triton, *layer, *PEERS, *products_of_int8}
 
 
 def test_a_peer_is_added_by_a_file(monkeypatch, tmp_path):

@@ -52,6 +52,7 @@ def _candidate(name, matmul_type, build):
 _TYPE_OF = {name: matmul_type for matmul_type, name in MATMUL_TYPES.items()}
 _BUILD = all_kernels_hash()
 CANDIDATES = [_candidate(f"triton_{name}", _TYPE_OF[name], _BUILD) for name in KERNELS]
+CANDIDATES.append(_candidate("dequantize_then_cublas", "DEQUANTIZE", _BUILD))
 _ALL_BUILDS = "".join([_BUILD, *(one.build for one in fast.CANDIDATES + fast_batch.CANDIDATES)])
 _LAYER_BUILD = hashlib.sha256(_ALL_BUILDS.encode()).hexdigest()
 CANDIDATES.append(_candidate("gemlite_linear", None, _LAYER_BUILD))

@@ -1,0 +1,71 @@
+"""What large batches should take, and what they took on an H200."""
+
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+
+from gemlite_edu import measurements
+from gemlite_edu.batch_matmul import is_sooner_dense
+from gemlite_edu.batch_times import dense_us, fused_us
+from gemlite_edu.fast_launches import FastWeights
+from gemlite_edu.packing.plane_tiles import PlaneTiles
+
+README = Path(__file__).parent.parent / "README.md"
+FUSED, DENSE = "gemm_a16wn_fast", "dequantize_then_cublas"
+
+
+@pytest.fixture(scope="module")
+def took():
+    """{(kernel, nbits, M, N, K): microseconds} in groups of 128, of batches that have a choice."""
+    rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
+    return {
+        (row.kernel, int(row.weights[1]), row.M, row.N, row.K): row.p50_us
+        for row in rows
+        if row.kernel in (FUSED, DENSE) and re.fullmatch(r"W\d g128", row.weights)
+        if 64 < row.M <= 1024
+    }
+
+
+@pytest.fixture(scope="module")
+def losses(took):
+    """By how much what is chosen took longer than the other, 1 for as long or less."""
+    found = {}
+    for (kernel, *problem), dense in took.items():
+        if kernel == DENSE:
+            nbits, M, N, K = problem
+            fused = took[FUSED, *problem]
+            is_dense = is_sooner_dense(M, N, PlaneTiles(nbits, K, 128))
+            found[tuple(problem)] = (dense if is_dense else fused) / min(dense, fused)
+    return found
+
+
+@pytest.mark.parametrize("kernel, estimate, most", [(FUSED, fused_us, 1.4), (DENSE, dense_us, 1.3)])
+def test_what_was_measured_is_near(took, kernel, estimate, most):
+    for (measured_kernel, nbits, M, N, K), us in took.items():
+        if measured_kernel == kernel:
+            assert 1 / most < estimate(M, N, K, FastWeights(nbits, 128)) / us < most
+
+
+def test_the_choice_is_seldom_the_longer_one(losses):
+    assert {nbits for nbits, *_ in losses} == {4, 2}
+    assert max(losses.values()) < 1.15 and statistics.mean(losses.values()) < 1.01
+    mean, most = statistics.mean(losses.values()) - 1, max(losses.values()) - 1
+    sentence = (
+        f"At {len(losses)} such problems of 4 and 2 bits the choice cost {mean:.1%} on average, "
+        f"and {most:.0%} at most"
+    )
+    assert sentence in " ".join(README.read_text().split())
+
+
+def test_both_ways_are_chosen(losses):
+    chosen = {is_sooner_dense(M, N, PlaneTiles(nbits, K, 128)) for nbits, M, N, K in losses}
+    assert chosen == {True, False}
+
+
+def test_a_batch_of_more_rows_takes_no_less_time():
+    weights = FastWeights(4, 128)
+    for estimate in (fused_us, dense_us):
+        times = [estimate(M, 4096, 4096, weights) for M in (256, 512, 1024, 2048)]
+        assert times == sorted(times)
