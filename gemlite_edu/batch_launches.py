@@ -146,14 +146,15 @@ class _Cut(NamedTuple):
         """Of y."""
         return -(-N // self.block_n) * -(-M // self.rows)
 
-    def cost(self, M, N, steps, multiprocessors):
+    def cost(self, M, N, steps, multiprocessors, step_scale=1.0):
         """What is least for the cut that is fastest, or nearly, on an H200.
 
         A step takes products, and time to bring and decode what they take; a turn its beginning and
         end, longer where sums go to another block. The numbers are fitted to measured times.
         """
         whole, split = self.turns(M, N, multiprocessors)
-        step, turn, size = (self.block_n + 16) * (self.rows + 64), 2**17, self.block_n * self.rows
+        step = step_scale * (self.block_n + 16) * (self.rows + 64)
+        turn, size = 2**17, self.block_n * self.rows
         own = whole * (steps * step + turn)
         shared = split * (-(-steps // self.splits) * step + turn + 8 * size)
         return own + shared, -size

@@ -2,10 +2,10 @@
 
 from functools import lru_cache
 
+from gemlite_edu import batch_times
 from gemlite_edu.batch_kernel import batch_plan
 from gemlite_edu.batch_launches import FAST_GEMM, HOPPER, LONGEST_K, N_TILE, WIDTHS
 from gemlite_edu.batch_text import BatchText
-from gemlite_edu.batch_times import dense_us, fused_us
 from gemlite_edu.devices import MAX_GRID_Y
 from gemlite_edu.fast_kernel import machine_of
 from gemlite_edu.fast_launches import FLOATS, FastWeights
@@ -40,15 +40,15 @@ def takes(layout, x_dtype, y_dtype, capability, N):
 
 @lru_cache(maxsize=4096)
 def is_sooner_dense(M, N, layout):
-    """Whether dense weights, made for the call, and cuBLAS should take less time on an H200.
+    """Whether an eager layer should have y sooner with dense weights, made for the call.
 
     >>> from gemlite_edu.packing.plane_tiles import PlaneTiles
-    >>> layout = PlaneTiles(4, K=8192, group_size=128)
-    >>> [is_sooner_dense(1024, N, layout) for N in (3072, 8192)]
-    [True, False]
+    >>> layout = PlaneTiles(4, K=13824, group_size=128)
+    >>> [is_sooner_dense(M, 5120, layout) for M in (768, 1024)]
+    [False, True]
     """
     weights = FastWeights(layout.nbits, layout.group_size)
-    return dense_us(M, N, layout.K, weights) < fused_us(M, N, layout.K, weights)
+    return batch_times.is_sooner_dense(M, N, layout.K, weights)
 
 
 def batch_matmul(x, weight, epilogue):

@@ -1,6 +1,7 @@
 """Floor 2: what large batches should take on an H200, by gemm_a16wn_fast and with dense weights.
 
-The numbers are fitted to times of gemm_a16wn_fast and dequantize_then_cublas in benchmarks/data.
+The numbers are fitted to times in benchmarks/data: of gemm_a16wn_fast, and of
+dequantize_then_cublas in 4 and 2 bits.
 """
 
 import torch
@@ -10,9 +11,11 @@ from gemlite_edu.fast_launches import Types
 
 _H200_MULTIPROCESSORS, _LARGEST_CLUSTER = 132, 4
 _HALVES = Types(*[torch.float16] * len(Types._fields))
-_COST_OF_A_US = {8: 50_000, 4: 30_000, 2: 19_000}  # {nbits: of a cut}
-_MORE_LAUNCHES_US = 5.0
+_COST_OF_A_US = 30_000  # of a cut
+_STEP_SCALES = {8: 0.55, 4: 1.0, 2: 1.75}  # {nbits: how long a step takes, in those of 4 bits}
 _MULTIPLY_ADDS_OF_A_US, _BYTES_OF_A_US = 375e6, 3.75e6
+_STARTS_US = 6.0  # of two kernels
+_HOST_US = 80.0  # about what launching them takes: an eager layer saves nothing below that
 
 
 def fused_us(M, N, K, weights):
@@ -21,12 +24,18 @@ def fused_us(M, N, K, weights):
     Its blocks compute whole tiles of y, and all of them for as long as the last.
     """
     cut = best_cut(M, N, K, _HALVES, weights, _H200_MULTIPROCESSORS, _LARGEST_CLUSTER)
-    cost, _ = cut.cost(M, N, K // weights.step, _H200_MULTIPROCESSORS)
-    return cost / _COST_OF_A_US[weights.nbits]
+    problem = M, N, K // weights.step, _H200_MULTIPROCESSORS
+    cost, _ = cut.cost(*problem, step_scale=_STEP_SCALES[weights.nbits])
+    return cost / _COST_OF_A_US
 
 
 def dense_us(M, N, K, weights):
     """Microseconds of writing W as 16-bit numbers and multiplying by cuBLAS."""
     bytes_of_a_weight = 2 + weights.nbits / 8 + 4 / (weights.group_size or K)
     products = M * N * K / _MULTIPLY_ADDS_OF_A_US
-    return _MORE_LAUNCHES_US + products + N * K * bytes_of_a_weight / _BYTES_OF_A_US
+    return _STARTS_US + products + N * K * bytes_of_a_weight / _BYTES_OF_A_US
+
+
+def is_sooner_dense(M, N, K, weights):
+    """Whether an eager layer should have y sooner with dense weights, made for the call."""
+    return max(dense_us(M, N, K, weights), _HOST_US) < fused_us(M, N, K, weights)

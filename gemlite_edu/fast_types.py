@@ -26,8 +26,8 @@ def fast_types(layout, x_dtype, y_dtype, device, N):
 def chosen(kind, M, N, layout, x_dtype, y_dtype, device):
     """The matmul type for M rows of x and N rows of such weights.
 
-    Where others would dequantize, GEMM_FAST is taken only if it should be sooner: its last blocks
-    may leave most of the GPU alone.
+    Where others would dequantize, GEMM_FAST is taken unless its tiles fill the GPU so unevenly that
+    it should take longer: `batch_times`.
     """
     name = choose(kind, M, fast_types(layout, x_dtype, y_dtype, device, N))
     if name == "GEMM_FAST" and choose(kind, M) == "DEQUANTIZE":

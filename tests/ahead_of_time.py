@@ -23,10 +23,12 @@ def build(case, capability, name=None):
     known = _constants(case, capability) | {
         pointer: None for pointer, dtype in _pointers(case).items() if dtype is None
     }
+    config = case.config
     if name == "dequantize_weights":
         known["BLOCK_N"] = dense_block(case.layout)
+        config = {"num_warps": 4, "num_stages": 3}  # as Triton takes them unasked
     signature = {argument: _type_of(argument, case, known) for argument in function.arg_names}
-    return _compiled(function, signature, known, case.config, capability, ("N", "K"))
+    return _compiled(function, signature, known, config, capability, ("N", "K"))
 
 
 def build_int4(name, config, capability, a_dtype, codes_dtype, scale_dtype, group_size, dot_dtype):

@@ -48,15 +48,26 @@ def test_what_was_measured_is_near(took, kernel, estimate, most):
             assert 1 / most < estimate(M, N, K, FastWeights(nbits, 128)) / us < most
 
 
-def test_the_choice_is_seldom_the_longer_one(losses):
+def test_the_choice_is_seldom_the_longer_one(took, losses):
     assert {nbits for nbits, *_ in losses} == {4, 2}
-    assert max(losses.values()) < 1.15 and statistics.mean(losses.values()) < 1.01
+    assert max(losses.values()) < 1.25 and statistics.mean(losses.values()) < 1.01
     mean, most = statistics.mean(losses.values()) - 1, max(losses.values()) - 1
-    sentence = (
-        f"At {len(losses)} such problems of 4 and 2 bits the choice cost {mean:.1%} on average, "
-        f"and {most:.0%} at most"
-    )
-    assert sentence in " ".join(README.read_text().split())
+    prose = " ".join(README.read_text().split())
+    assert (
+        f"At the {len(losses)} problems of 4 and 2 bits that this choice was fitted to it cost the "
+        f"GPU {mean:.1%} on average, and {most:.0%} at most"
+    ) in prose
+    example = (4, 1024, 5120, 13824)
+    assert f"{took[FUSED, *example]:.0f} µs fused, {took[DENSE, *example]:.0f} dequantized" in prose
+
+
+def test_a_layer_that_the_host_waits_for_is_never_dequantized(took):
+    """Launching by Triton and torch takes the host longer than these take the GPU."""
+    for (kernel, nbits, M, N, K), us in took.items():
+        if kernel == FUSED and us < 70:
+            assert not is_sooner_dense(M, N, PlaneTiles(nbits, K, 128))
+    for nbits in (4, 2):
+        assert not is_sooner_dense(100, 1024, PlaneTiles(nbits, 1024, 128))
 
 
 def test_both_ways_are_chosen(losses):

@@ -117,7 +117,7 @@ def test_it_compiles_and_fits_the_gpu(variant, name, tmp_path):
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("capability", SHARED_KIB)
-@pytest.mark.parametrize("weights", [4, 3])
+@pytest.mark.parametrize("weights", [8, 4, 3, 2, 1])
 def test_the_kernels_beside_them_compile_without_spilling(name, weights, capability, tmp_path):
     compiled = build(case_of("gemm_splitk", capability, weights, FP16, 16), capability, name)
     assert bytes_spilled(compiled, tmp_path) == 0

@@ -3,7 +3,8 @@
 python tools/call_overhead.py      (writes benchmarks/data/call_overhead_<device>.json)
 
 Each part is called with all parts before it, by the functions that the layer itself calls, in
-torch.inference_mode; its time is what they take together, less what the parts before it take.
+torch.inference_mode; its time is what they take together, less what the parts before it take. Both
+are leasts of several turns, so that small differences may be off, even below 0.
 """
 
 import json
@@ -70,17 +71,30 @@ def parts_of(layer, x, chosen):
 def cuda_parts(operands):
     """Those of a CUDA kernel, which may be two launches."""
     run = partial(triton_ops.linear_at_once, *operands)
-    launches = [arguments for arguments, _ in watched(cuda.ReadyLaunch, "packed", run)]
+    launches, kept = launches_of(run)
     ((prepared, _),) = watched(triton_ops, "_prepared", run)
     packed = [(launch.library, launch.packed(pointers)) for launch, pointers in launches]
     product = triton_ops._prepared(*prepared)
     x, token_scales, words, _, scales, zeros, channel_scales, bias, _, _ = operands
     of_product = x, words, scales, zeros, channel_scales, token_scales, bias
-    yield "the launch", lambda: [library.launch(one) for library, one in packed]
+    yield "the launch", lambda kept=kept: [library.launch(one) for library, one in packed]
     yield "its arguments", lambda: [launch(pointers) for launch, pointers in launches]
     yield "tensors for y and x", lambda: product(*of_product)
     yield "the choice", lambda: triton_ops._by_cuda(*operands)
     yield "whether torch must know", lambda: triton_ops.linear_at_once(*operands)
+
+
+def launches_of(run):
+    """[(launch, pointers)] of a call, and y and the images of x, which the pointers lead to."""
+    kept, empty = [], torch.empty
+
+    def keep(*size, **options):
+        kept.append(empty(*size, **options))
+        return kept[-1]
+
+    with mock.patch.object(torch, "empty", keep):
+        launches = watched(cuda.ReadyLaunch, "packed", lambda: kept.append(run()))
+    return [arguments for arguments, _ in launches], kept
 
 
 def triton_parts(operands):
@@ -103,8 +117,8 @@ def watched(owner, name, call):
 
 
 def host_us(calls):
-    """Microseconds of the host for each call, the least of turns that all calls take part in: what
-    is more, other programs of the machine took. The GPU is waited for before each turn."""
+    """Microseconds of the host for each call, the least of turns that all calls take part in: more
+    is for what else the machine did. The GPU is waited for before each turn."""
     turns = [[_us_of_a_turn(call) for call in calls] for _ in range(_TURNS)]
     return [min(found) for found in zip(*turns, strict=True)]
 

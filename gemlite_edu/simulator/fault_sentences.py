@@ -121,6 +121,7 @@ _BARRIER_MISTAKES = {
     "notshared": "uses a barrier at an address that is not in shared memory",
     "notmade": "uses a barrier that nothing has made: init it, and let the block meet before use",
     "arrivals": "makes a barrier of {number} arrivals: from 1 to 4094 are modelled",
+    "bytes": "makes {number} bytes that a barrier waits for: it counts up to 1048575",
     "toomany": "comes to a barrier where all {number} that it takes have come in this phase",
     "stuck": "waits for ever for a phase of a barrier in shared memory, for whose end arrivals "
     "({number}) and bytes of bulk copies ({bytes}) are missing",

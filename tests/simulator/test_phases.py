@@ -70,6 +70,11 @@ def test_a_wait_left_out_is_noticed(launch, right, wrong):
             "full, 144)",
             r"waits for ever for a phase .*arrivals \(0\) and bytes of bulk copies \(16\)",
         ),
+        (
+            "full, 128)",
+            "full, 1 << 24)",
+            "makes 16777216 bytes that a barrier waits for: it counts",
+        ),
         ("barrier_arrive(&empty);", "", r"thread 0 waits for ever .*arrivals \(1\)"),
         ("&empty, 32)", "&empty, 4095)", "makes a barrier of 4095 arrivals"),
         ("barrier_init(&full, 1),", "", "uses a barrier that nothing has made"),

@@ -16,6 +16,7 @@ struct Phase64 {
 };
 static_assert(sizeof(Phase64) == sizeof(uint64_t), "as the kernel declares it");
 constexpr int NOT_MADE = 0xFFF;  // arrivals, where nobody has written
+constexpr int64_t MOST_BYTES = (1 << 20) - 1;  // that a barrier of a GPU counts
 static_assert(POISON == 0xFF, "of which all bits are set");
 
 [[noreturn]] inline void report_barrier(const char* what, long long number, long long bytes = 0) {
@@ -56,11 +57,17 @@ inline void make_barrier(uint64_t* barrier, int arrivals) {
   write_phase(barrier, phase);
 }
 
+inline void count_bytes(Phase64& phase, int64_t bytes) {
+  const int64_t sum = phase.bytes + bytes;
+  if (sum > MOST_BYTES || sum < -MOST_BYTES) report_barrier("bytes", sum);
+  phase.bytes = sum;
+}
+
 inline void arrive(uint64_t* barrier, int bytes) {
   Phase64 phase = read_phase(barrier);
   if (phase.missing == 0) report_barrier("toomany", phase.arrivals);
   --phase.missing;
-  phase.bytes += bytes;
+  count_bytes(phase, bytes);
   write_phase(barrier, phase);
 }
 
@@ -96,7 +103,7 @@ inline void bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) 
   }
   Phase64 phase = read_phase(barrier);
   memcpy(to, from, static_cast<size_t>(bytes));
-  phase.bytes -= bytes;
+  count_bytes(phase, -static_cast<int64_t>(bytes));
   write_phase(barrier, phase);
 }
 
