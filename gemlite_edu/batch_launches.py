@@ -151,6 +151,7 @@ class _Cut(NamedTuple):
 
         A step takes products, and time to bring and decode what they take; a turn its beginning and
         end, longer where sums go to another block. The numbers are fitted to measured times.
+        step_scale: how long a step takes, in those of 4 bits; cuts are compared as of 4 bits.
         """
         whole, split = self.turns(M, N, multiprocessors)
         step = step_scale * (self.block_n + 16) * (self.rows + 64)

@@ -2,7 +2,6 @@
 
 from functools import lru_cache
 
-from gemlite_edu import batch_times
 from gemlite_edu.batch_kernel import batch_plan
 from gemlite_edu.batch_launches import FAST_GEMM, HOPPER, LONGEST_K, N_TILE, WIDTHS
 from gemlite_edu.batch_text import BatchText
@@ -36,19 +35,6 @@ def takes(layout, x_dtype, y_dtype, capability, N):
         return FastWeights(layout.nbits, layout.group_size).layout(layout.K) == layout
     except ValueError:
         return False
-
-
-@lru_cache(maxsize=4096)
-def is_sooner_dense(M, N, layout):
-    """Whether an eager layer should have y sooner with dense weights, made for the call.
-
-    >>> from gemlite_edu.packing.plane_tiles import PlaneTiles
-    >>> layout = PlaneTiles(4, K=13824, group_size=128)
-    >>> [is_sooner_dense(M, 5120, layout) for M in (768, 1024)]
-    [False, True]
-    """
-    weights = FastWeights(layout.nbits, layout.group_size)
-    return batch_times.is_sooner_dense(M, N, layout.K, weights)
 
 
 def batch_matmul(x, weight, epilogue):

@@ -37,5 +37,10 @@ def dense_us(M, N, K, weights):
 
 
 def is_sooner_dense(M, N, K, weights):
-    """Whether an eager layer should have y sooner with dense weights, made for the call."""
+    """Whether an eager layer should have y sooner with dense weights, made for the call.
+
+    >>> from gemlite_edu.fast_launches import FastWeights
+    >>> [is_sooner_dense(M, 5120, 13824, FastWeights(4, 128)) for M in (768, 1024)]
+    [False, True]
+    """
     return max(dense_us(M, N, K, weights), _HOST_US) < fused_us(M, N, K, weights)

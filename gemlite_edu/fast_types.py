@@ -2,8 +2,9 @@
 
 from functools import cache
 
-from gemlite_edu import batch_matmul, cuda, fast_matmul
+from gemlite_edu import batch_matmul, batch_times, cuda, fast_matmul
 from gemlite_edu.dtypes import name_of
+from gemlite_edu.fast_launches import FastWeights
 from gemlite_edu.kernel_text import capability_of
 from gemlite_edu.matmul_choices import choose
 
@@ -31,7 +32,8 @@ def chosen(kind, M, N, layout, x_dtype, y_dtype, device):
     """
     name = choose(kind, M, fast_types(layout, x_dtype, y_dtype, device, N))
     if name == "GEMM_FAST" and choose(kind, M) == "DEQUANTIZE":
-        return "DEQUANTIZE" if batch_matmul.is_sooner_dense(M, N, layout) else name
+        weights = FastWeights(layout.nbits, layout.group_size)
+        return "DEQUANTIZE" if batch_times.is_sooner_dense(M, N, layout.K, weights) else name
     return name
 
 

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from gemlite_edu import measurements
-from gemlite_edu.batch_matmul import is_sooner_dense
-from gemlite_edu.batch_times import dense_us, fused_us
+from gemlite_edu.batch_times import dense_us, fused_us, is_sooner_dense
 from gemlite_edu.fast_launches import FastWeights
-from gemlite_edu.packing.plane_tiles import PlaneTiles
 
 README = Path(__file__).parent.parent / "README.md"
 FUSED, DENSE = "gemm_a16wn_fast", "dequantize_then_cublas"
@@ -36,7 +34,7 @@ def losses(took):
         if kernel == DENSE:
             nbits, M, N, K = problem
             fused = took[FUSED, *problem]
-            is_dense = is_sooner_dense(M, N, PlaneTiles(nbits, K, 128))
+            is_dense = is_sooner_dense(M, N, K, FastWeights(nbits, 128))
             found[tuple(problem)] = (dense if is_dense else fused) / min(dense, fused)
     return found
 
@@ -65,13 +63,13 @@ def test_a_layer_that_the_host_waits_for_is_never_dequantized(took):
     """Launching by Triton and torch takes the host longer than these take the GPU."""
     for (kernel, nbits, M, N, K), us in took.items():
         if kernel == FUSED and us < 70:
-            assert not is_sooner_dense(M, N, PlaneTiles(nbits, K, 128))
+            assert not is_sooner_dense(M, N, K, FastWeights(nbits, 128))
     for nbits in (4, 2):
-        assert not is_sooner_dense(100, 1024, PlaneTiles(nbits, 1024, 128))
+        assert not is_sooner_dense(100, 1024, 1024, FastWeights(nbits, 128))
 
 
 def test_both_ways_are_chosen(losses):
-    chosen = {is_sooner_dense(M, N, PlaneTiles(nbits, K, 128)) for nbits, M, N, K in losses}
+    chosen = {is_sooner_dense(M, N, K, FastWeights(nbits, 128)) for nbits, M, N, K in losses}
     assert chosen == {True, False}
 
 

@@ -16,7 +16,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gemlite_edu import batch_matmul, fast_types, triton_ops
+from gemlite_edu import batch_times, fast_types, triton_ops
 from gemlite_edu import linear as linear_module
 from gemlite_edu.core import DType, GemLiteLinear
 from gemlite_edu.devices import SIMULATED_CAPABILITY
@@ -85,7 +85,7 @@ def test_where_the_product_for_batches_ends(as_on_a_gpu):
 def test_a_large_batch_goes_where_it_should_be_sooner(as_on_a_gpu, monkeypatch):
     layer, x = make(4, 128, N=24, K=K).layer, activations(70, K)
     for is_sooner, name in ((True, "DEQUANTIZE"), (False, "GEMM_FAST")):
-        monkeypatch.setattr(batch_matmul, "is_sooner_dense", lambda *of, found=is_sooner: found)
+        monkeypatch.setattr(batch_times, "is_sooner_dense", lambda *of, found=is_sooner: found)
         triton_ops._prepared.cache_clear()
         text = layer.explain(70)
         assert f"M = 70: {name}" in text and "M = 64: GEMM_FAST" in layer.explain(64)
