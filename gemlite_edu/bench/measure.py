@@ -16,6 +16,7 @@ _LIMIT_MARGIN = 1.02
 TOLERANCE = 12 * 2.0**-11
 # Of |y - y64| for one element, in root mean squares of y64: what a tile of zeros cannot meet.
 _ELEMENT_TOLERANCE = 12 * TOLERANCE
+_LEAST_OUTPUT_BYTES = 2
 _OUTPUT_TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.int32)
 
 
@@ -65,7 +66,8 @@ class _Run:
         self._given_x = self._first_x = self._x.clone()
         first = candidate.prepare(self._weights, problem)
         self.weight_bytes = _bytes_read(first.reads)
-        self.copies = copies_needed(self.weight_bytes, l2_bytes)
+        y_bytes = problem.M * problem.y_columns * _LEAST_OUTPUT_BYTES  # they go through the L2 too
+        self.copies = copies_needed(self.weight_bytes + y_bytes, l2_bytes)
         others = (problem.rolled(self._weights, i) for i in range(1, self.copies))
         prepared = [first, *(candidate.prepare(weights, problem) for weights in others)]
         self._calls = [partial(copy.call, self._x) for copy in prepared]

@@ -42,6 +42,12 @@ def test_an_honest_kernel_is_measured():
     assert 0 < result.error < 2**-11
 
 
+def test_of_large_batches_fewer_copies_exceed_the_l2_because_y_goes_through_it_too():
+    problem = Problem(WeightFormat(16), M=128, N=40, K=256)
+    copies, own_bytes = measured(honest, problem).copies, 2 * (40 * 256 + 128 * 40)
+    assert copies == 6 and 6 * own_bytes > 4 * CARD.l2_bytes > 5 * own_bytes
+
+
 @pytest.mark.parametrize("fraud", FRAUDS, ids=lambda fraud: fraud.__name__)
 def test_a_fraud_is_refused_with_its_reason(fraud):
     with pytest.raises(Refused) as caught:
