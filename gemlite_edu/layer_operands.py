@@ -97,8 +97,9 @@ def bias_of(bias, N, device):
 def fits_16_bits(scales, zeros, nbits, dtype):
     """Whether dense weights of 16-bit `dtype` are finite, and nearly what the codes say.
 
-    Rounding costs a weight half of the type's eps: 1/16 of a step between codes is allowed. A step
-    is to be a normal number of the type: what is less loses digits.
+    Rounding costs a weight half of the type's eps: 1/8 of a step between codes is allowed, where
+    quantizing it cost up to 1/2. A step is to be a normal number of the type: what is less loses
+    digits.
     """
     if dtype not in (torch.float16, torch.bfloat16):
         return False
@@ -110,7 +111,7 @@ def fits_16_bits(scales, zeros, nbits, dtype):
     reach = max(2**nbits - 1 - zeros.min().item(), zeros.max().item())  # of codes from their zero
     return (
         steps.max().item() * reach < limits.max
-        and reach * limits.eps / 2 <= 1 / 16
+        and reach * limits.eps / 2 <= 1 / 8
         and steps.min().item() >= limits.tiny
     )
 

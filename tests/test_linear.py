@@ -1283,14 +1283,21 @@ def test_autocast_changes_no_type():
         assert [layer(activations(M, K)).dtype for M in (4, 70)] == [torch.float16] * 2
 
 
-@pytest.mark.parametrize("input_dtype", [DType.FP16, DType.BF16])
-def test_dense_weights_are_not_used_where_they_lose_the_codes(input_dtype):
-    """bf16 holds 8 bits of a weight: 8-bit codes and their rounding do not fit."""
+@pytest.mark.parametrize(
+    ("input_dtype", "zero", "fits"),
+    [
+        (DType.FP16, 128.0, True),
+        (DType.FP16, 0.0, True),
+        (DType.FP16, -2.0, False),
+        (DType.BF16, 128.0, False),
+    ],
+)
+def test_dense_weights_are_not_used_where_they_lose_the_codes(input_dtype, zero, fits):
+    """fp16 holds 11 bits of a weight and bf16 8: of these some go to the distance from the zero."""
     q = quantize_linear(torch.randn(N, K), 8)
     layer = GemLiteLinear(8, None, K, N, input_dtype, input_dtype)
-    layer.pack(q.W_q, q.scales, torch.full((N, 1), 128.0))
-    fits = "DEQUANTIZE" in layer.explain(M=1000).splitlines()[0]
-    assert fits == (input_dtype == DType.FP16)
+    layer.pack(q.W_q, q.scales, torch.full((N, 1), zero))
+    assert fits == ("DEQUANTIZE" in layer.explain(M=1000).splitlines()[0])
 
 
 def test_words_over_columns_may_be_transposed_as_gemlite_keeps_them():
