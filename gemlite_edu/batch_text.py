@@ -35,14 +35,13 @@ class BatchText:
     def ready(self, plan, device):
         """Both launches on a GPU, called with `pointers_of` the tensors, x first and y last."""
         arrange = self._arrange[plan.way].ready(plan.arrange, device)
-        product = self._product.ready(plan.product, device)
+        launch = self._product.ready(plan.product, device, behind=arrange)
+        empty = torch.empty(0, dtype=torch.float16, device=device)
 
         def launch_both(pointers):
             x, *others = pointers
-            image = torch.empty(plan.image_halves, dtype=torch.float16, device=device)
-            image_pointer = image.data_ptr()
-            arrange((x, image_pointer))
-            product((image_pointer, *others))
+            image = empty.new_empty(plan.image_halves)
+            launch((x, image.data_ptr(), *others))
 
         return launch_both
 

@@ -12,7 +12,7 @@ import shutil
 import struct
 import sys
 import threading
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import torch
@@ -61,34 +61,41 @@ class ReadyLaunch:
     """A launch of which all is decided but where its tensors are; callable from several threads.
 
     library: of `build_kernel`. plan: a `Launch` of `launches`. device: a torch.device with index.
+    behind: a `ReadyLaunch` of two tensors that a call launches first. It writes its second, the
+    first of this one: a call takes the pointers of both, that one once.
     """
 
-    def __init__(self, library, plan, device):
-        self.library = library
-        self._device, self._integers = device.index, plan.integers
+    def __init__(self, library, plan, device, behind=None):
+        self._library, self._device = library, device.index
         shape = *plan.grid, plan.threads, plan.shared_bytes
-        self._head = (device.index, *shape, plan.cluster, plan.starts_early)
+        numbers = device.index, *shape, plan.cluster, plan.starts_early, len(plan.integers)
+        self._plan = _packed(*numbers, *plan.integers)
+        self.launch = partial(library.launch, self._plan)
+        if behind is not None:
+            address = ctypes.cast(behind._library.launch, ctypes.c_void_p)
+            self.launch = partial(library.launch_behind, address, behind._plan, self._plan)
 
     def __call__(self, pointers):
         """Launch on the current stream of the device.
 
         pointers: where its tensors begin, y last; 0 for one that is not there.
         """
-        error = self.library.launch(self.packed(pointers))
+        error = self.launch(self.numbers(pointers))
         if error:
-            raise RuntimeError(f"the launch failed: {self.library.error_text(error).decode()}")
+            raise RuntimeError(f"the launch failed: {self._library.error_text(error).decode()}")
 
-    def packed(self, pointers):
-        """The `Launch` of bindings.cu as bytes."""
-        stream = torch._C._cuda_getCurrentRawStream(self._device)
-        count = len(pointers) + len(self._integers)
-        pack = _struct_of(len(self._head) + 2 + count).pack
-        return pack(*self._head, stream, count, *pointers, *self._integers)
+    def numbers(self, pointers):
+        """What `launch` takes of bindings.cu."""
+        return _packed(torch._C._cuda_getCurrentRawStream(self._device), *pointers)
+
+
+def _packed(*integers):
+    """As 64 bits each."""
+    return _struct_of(len(integers)).pack(*integers)
 
 
 @cache
 def _struct_of(count):
-    """So many integers of 64 bits."""
     return struct.Struct(f"{count}q")
 
 
@@ -138,8 +145,9 @@ def _ninja_on_path():
 @cache
 def _load(path):
     library = ctypes.CDLL(path)
-    library.launch.argtypes = [ctypes.c_char_p]
-    library.launch.restype = ctypes.c_int
+    library.launch.argtypes = [ctypes.c_char_p] * 2
+    library.launch_behind.argtypes = [ctypes.c_void_p, *[ctypes.c_char_p] * 3]
+    library.launch.restype = library.launch_behind.restype = ctypes.c_int
     library.error_text.argtypes = [ctypes.c_int]
     library.error_text.restype = ctypes.c_char_p
     return library

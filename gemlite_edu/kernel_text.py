@@ -58,11 +58,11 @@ class KernelText:
             )
         return self._libraries[key]
 
-    def ready(self, plan, device):
+    def ready(self, plan, device, behind=None):
         """The `cuda.ReadyLaunch` on a GPU, called with `pointers_of` its tensors, y last."""
         from gemlite_edu import cuda
 
-        return cuda.ReadyLaunch(self.build_for_gpu(plan, device), plan, device)
+        return cuda.ReadyLaunch(self.build_for_gpu(plan, device), plan, device, behind)
 
     def _run_in_simulator(self, plan, tensors, out):
         result = torch.empty_like(out)

@@ -59,13 +59,14 @@ torch.library.register_fake("gemlite_edu::linear", _shape_of_linear)
 linear = torch.ops.gemlite_edu.linear.default  # y (..., N) for x (..., K)
 
 
-def linear_at_once(x, token_scales, words, *others):
+def linear_at_once(*operands):
     """What `linear` returns, or None: by a CUDA kernel, where torch need not know of the call.
 
     It takes x as it comes: for one that does not fit, it returns None.
     """
+    x, words = operands[0], operands[2]
     if is_direct(x, words):
-        return _by_cuda(x, token_scales, words, *others)
+        return _by_cuda(*operands)
 
 
 def _by_cuda(x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type):

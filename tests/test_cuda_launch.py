@@ -1,6 +1,5 @@
 """What reaches C of a launch; that it is done is seen on a GPU."""
 
-import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,20 +13,6 @@ from gemlite_edu.simulator.build import find_compiler
 STREAM, GPU = 77, torch.device("cuda", 0)
 
 
-class Library:
-    """In place of a kernel's: it keeps what it is called with."""
-
-    def __init__(self, error=0):
-        self.error, self.packed = error, None
-
-    def launch(self, packed):
-        self.packed = packed
-        return self.error
-
-    def error_text(self, error):
-        return b"too many threads"
-
-
 @pytest.fixture
 def current_stream(monkeypatch):
     monkeypatch.setattr(
@@ -35,25 +20,11 @@ def current_stream(monkeypatch):
     )
 
 
-def test_the_struct_of_the_launch(current_stream):
-    library, x, y = Library(), torch.ones(3), torch.ones(4)
-    plan = Launch({}, grid=(132, 2), threads=256, shared_bytes=49_153, integers=(5, -1))
-    cuda.ReadyLaunch(library, plan, torch.device("cuda", 1))((x.data_ptr(), 0, y.data_ptr()))
-    values = struct.unpack("14q", library.packed)
-    assert values[:9] == (1, 132, 2, 256, 49_153, 1, False, STREAM + 1, 5)
-    assert values[9:] == (x.data_ptr(), 0, y.data_ptr(), 5, -1)
-
-
-def test_an_error_of_the_launch_is_said(current_stream):
-    launch = cuda.ReadyLaunch(Library(error=9), Launch({}, (1, 1), 2048, 0, ()), GPU)
-    with pytest.raises(RuntimeError, match="the launch failed: too many threads"):
-        launch([])
-
-
 # In place of CUDA: a kernel's limit of shared memory lasts until somebody says another, and the
-# launch takes as long as it takes for somebody to say it.
+# launch takes as long as it takes for somebody to say it. A launch is a line in a file.
 RUNTIME = """
 #include <stddef.h>
+#include <stdio.h>
 #include <unistd.h>
 typedef int cudaError_t;
 typedef void* cudaStream_t;
@@ -74,30 +45,98 @@ struct cudaLaunchConfig_t {
 };
 static volatile size_t limit;
 inline int cudaFuncSetAttribute(const void*, int, int bytes) { limit = bytes; return 0; }
-inline int cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void**) {
+inline int cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void** arguments) {
   usleep(1000);
-  return config->dynamicSmemBytes > limit;
+  if (config->dynamicSmemBytes > limit) return 1;
+  if (config->blockDim.x > 1024) return 9;
+  const dim3 grid = config->gridDim;
+  FILE* file = fopen(LAUNCHES, "a");
+  fprintf(file, "%s (%u, %u) x %u, %zu bytes, ", NAME, grid.x, grid.y, config->blockDim.x, limit);
+  fprintf(file, "stream %zu, %u attributes:", (size_t)config->stream, config->numAttrs);
+  for (int i = 0; i < POINTERS; ++i) fprintf(file, " %zu", *(size_t*)arguments[i]);
+  fprintf(file, " %d %d\\n", *(int*)arguments[POINTERS], *(int*)arguments[POINTERS + 1]);
+  return fclose(file);
 }
-inline int cudaGetDevice(int* device) { return *device = 0; }
-inline int cudaSetDevice(int) { return 0; }
+static int device = 0;
+inline int cudaGetDevice(int* current) { *current = device; return 0; }
+inline int cudaSetDevice(int next) { device = next; return 0; }
 inline int cudaGetLastError() { return 0; }
-inline const char* cudaGetErrorString(int) { return "too much shared memory"; }
-inline void gemv() {}
+inline const char* cudaGetErrorString(int error) {
+  return error == 9 ? "too many threads" : "too much shared memory";
+}
+inline void gemv(PARAMETERS int, int) {}
 """
 
 
 @pytest.fixture
-def library(tmp_path):
-    """bindings.cu for the host."""
-    (tmp_path / "cuda_runtime.h").write_text(RUNTIME)
-    (tmp_path / "launch.cpp").write_text(sources.read("bindings.cu"))
-    flags = ["-std=c++17", "-shared", "-fPIC", "-DKERNEL=gemv", f"-I{tmp_path}", "-o", "launch.so"]
-    subprocess.run([find_compiler(), *flags, "launch.cpp"], cwd=tmp_path, check=True)
-    return cuda._load(str(tmp_path / "launch.so"))
+def library_of(tmp_path):
+    """bindings.cu for the host, of a kernel of that name and so many tensors."""
+
+    def compiled(name, pointers):
+        folder = tmp_path / name
+        folder.mkdir()
+        defines = f"""
+#define LAUNCHES "{tmp_path}/launches"
+#define NAME "{name}"
+#define POINTERS {pointers}
+#define PARAMETERS {"const float*, " * pointers}
+"""
+        (folder / "cuda_runtime.h").write_text(defines + RUNTIME)
+        (folder / "launch.cpp").write_text(sources.read("bindings.cu"))
+        flags = ["-std=c++17", "-shared", "-fPIC", "-DKERNEL=gemv", f"-I{folder}"]
+        command = [find_compiler(), *flags, "-o", "launch.so", "launch.cpp"]
+        subprocess.run(command, cwd=folder, check=True)
+        return cuda._load(str(folder / "launch.so"))
+
+    return compiled
 
 
-def test_launches_of_several_threads_keep_their_shared_memory(current_stream, library):
-    plans = [Launch({}, (1, 1), 32, shared_bytes, ()) for shared_bytes in (200_000, 50_000)]
+@pytest.fixture
+def launches(tmp_path):
+    """The lines about the launches so far."""
+    path = tmp_path / "launches"
+    return lambda: path.read_text().splitlines() if path.exists() else []
+
+
+def test_what_a_launch_is_given(current_stream, library_of, launches):
+    plan = Launch({}, grid=(132, 2), threads=256, shared_bytes=49_153, integers=(5, -1))
+    cuda.ReadyLaunch(library_of("gemv", 3), plan, torch.device("cuda", 1))((1 << 40, 0, 30))
+    text = "gemv (132, 2) x 256, 49153 bytes, stream 78, 0 attributes: 1099511627776 0 30 5 -1"
+    assert launches() == [text]
+
+
+def test_two_launches_in_a_call_share_the_tensor_between_them(current_stream, library_of, launches):
+    plans = [
+        Launch({}, (8, 1), 128, 0, (2, 3), starts_early=True),
+        Launch({}, (4, 1), 64, 70_000, (6, 7), cluster=4, starts_early=True),
+    ]
+    first = cuda.ReadyLaunch(library_of("arrange", 2), plans[0], GPU)
+    both = cuda.ReadyLaunch(library_of("product", 3), plans[1], GPU, behind=first)
+    for x in (10, 11):
+        both((x, 20, 30, 40))
+    assert launches() == [
+        "arrange (8, 1) x 128, 0 bytes, stream 77, 1 attributes: 10 20 2 3",
+        "product (4, 1) x 64, 70000 bytes, stream 77, 2 attributes: 20 30 40 6 7",
+        "arrange (8, 1) x 128, 0 bytes, stream 77, 1 attributes: 11 20 2 3",
+        "product (4, 1) x 64, 70000 bytes, stream 77, 2 attributes: 20 30 40 6 7",
+    ]
+
+
+@pytest.mark.parametrize("threads, before", [((2048, 32), 0), ((32, 2048), 1)])
+def test_an_error_of_either_launch_is_said_and_ends_the_call(
+    current_stream, library_of, launches, threads, before
+):
+    plans = [Launch({}, (1, 1), count, 0, (0, 0)) for count in threads]
+    first = cuda.ReadyLaunch(library_of("arrange", 2), plans[0], GPU)
+    both = cuda.ReadyLaunch(library_of("product", 2), plans[1], GPU, behind=first)
+    with pytest.raises(RuntimeError, match="the launch failed: too many threads"):
+        both((1, 2, 3))
+    assert len(launches()) == before
+
+
+def test_launches_of_several_threads_keep_their_shared_memory(current_stream, library_of):
+    library = library_of("gemv", 0)
+    plans = [Launch({}, (1, 1), 32, shared_bytes, (0, 0)) for shared_bytes in (200_000, 50_000)]
     launches = [cuda.ReadyLaunch(library, plan, GPU) for plan in plans]
 
     def many(launch):

@@ -21,36 +21,38 @@ from gemlite_edu import linear as linear_module
 from gemlite_edu.core import GemLiteLinear
 from gemlite_edu.fast_types import FAST
 
-N, K, GROUP_SIZE = 4096, 4096, 128
-ROWS = (1, 16)
+GROUP_SIZE = 128
+PROBLEMS = ((1, 4096, 4096), (16, 4096, 4096), (1024, 3072, 8192))  # (rows of x, N, K)
 _CALLS, _TURNS = 200, 51  # the GPU's queue holds about a thousand launches
 
 
 def record():
-    """{"device", "date", "torch", rows: {matmul type, parts}}; parts: {what: total, own us}."""
+    """{"device", "date", "torch", "rows": {M: {"layer", "matmul_type", "parts"}}}.
+
+    parts: {what: total and own microseconds}.
+    """
     return {
         "device": torch.cuda.get_device_name(),
         "date": str(date.today()),
         "torch": torch.__version__,
-        "layer": f"4 bits, group_size={GROUP_SIZE}, {K} to {N}",
-        "rows": {M: of_rows(M) for M in ROWS},
+        "rows": {M: of_rows(M, N, K) for M, N, K in PROBLEMS},
     }
 
 
 @torch.inference_mode()
-def of_rows(M):
+def of_rows(M, N, K):
     """What computes M rows of x, and its parts: microseconds with all before it, and its own."""
-    layer, x = example(M)
+    layer, x = example(M, N, K)
     chosen = layer.explain(M).split()[3].strip(",")
     names, calls = zip(*parts_of(layer, x, chosen), strict=True)
     parts, before = {}, 0.0
     for name, total in zip(names, host_us(calls), strict=True):
         parts[name] = {"total_us": round(total, 2), "own_us": round(total - before, 2)}
         before = total
-    return {"matmul_type": chosen, "parts": parts}
+    return {"layer": repr(layer), "matmul_type": chosen, "parts": parts}
 
 
-def example(M):
+def example(M, N, K):
     """A layer on the GPU, and x (M, K)."""
     layer = GemLiteLinear(4, GROUP_SIZE, K, N)
     codes = torch.randint(0, 16, (N, K), dtype=torch.uint8)
@@ -63,38 +65,38 @@ def parts_of(layer, x, chosen):
     """(what is added, a call of all up to it), from the launch to the layer."""
     layer(x)  # compiles, and measures configs
     ((operands, _),) = watched(linear_module, "linear_at_once", lambda: layer(x))
-    yield from (cuda_parts if chosen in FAST else triton_parts)(operands)
+    of_kernel = dense_parts if chosen == "DEQUANTIZE" else triton_parts
+    yield from (cuda_parts if chosen in FAST else of_kernel)(operands)
     yield "the layer's own", lambda: layer.forward(x)
     yield "torch.nn.Module", lambda: layer(x)
 
 
 def cuda_parts(operands):
-    """Those of a CUDA kernel, which may be two launches."""
+    """Those of a CUDA kernel, which one call of C launches, and what must go before it."""
     run = partial(triton_ops.linear_at_once, *operands)
-    launches, kept = launches_of(run)
+    (launch, pointers), kept = launch_of(run)
     ((prepared, _),) = watched(triton_ops, "_prepared", run)
-    packed = [(launch.library, launch.packed(pointers)) for launch, pointers in launches]
-    product = triton_ops._prepared(*prepared)
+    numbers, product = launch.numbers(pointers), triton_ops._prepared(*prepared)
     x, token_scales, words, _, scales, zeros, channel_scales, bias, _, _ = operands
     of_product = x, words, scales, zeros, channel_scales, token_scales, bias
-    yield "the launch", lambda kept=kept: [library.launch(one) for library, one in packed]
-    yield "its arguments", lambda: [launch(pointers) for launch, pointers in launches]
+    yield "the launch", lambda kept=kept: launch.launch(numbers)
+    yield "its arguments", lambda: launch(pointers)
     yield "tensors for y and x", lambda: product(*of_product)
     yield "the choice", lambda: triton_ops._by_cuda(*operands)
     yield "whether torch must know", lambda: triton_ops.linear_at_once(*operands)
 
 
-def launches_of(run):
-    """[(launch, pointers)] of a call, and y and the images of x, which the pointers lead to."""
-    kept, empty = [], torch.empty
+def launch_of(run):
+    """(launch, pointers) of a call, and y and the image of x, which the pointers lead to."""
+    kept, new_empty = [], torch.Tensor.new_empty
 
-    def keep(*size, **options):
-        kept.append(empty(*size, **options))
+    def keep(*arguments, **options):
+        kept.append(new_empty(*arguments, **options))
         return kept[-1]
 
-    with mock.patch.object(torch, "empty", keep):
-        launches = watched(cuda.ReadyLaunch, "packed", lambda: kept.append(run()))
-    return [arguments for arguments, _ in launches], kept
+    with mock.patch.object(torch.Tensor, "new_empty", keep):
+        ((launched, _),) = watched(cuda.ReadyLaunch, "numbers", lambda: kept.append(run()))
+    return launched, kept
 
 
 def triton_parts(operands):
@@ -106,6 +108,18 @@ def triton_parts(operands):
     yield "grids, tensors for sums and y", lambda: triton_ops.matmul(*product, **named)
     yield "the choice", lambda: triton_ops._linear(*operands)
     yield "torch's dispatcher", lambda: triton_ops.linear(*operands)
+
+
+def dense_parts(operands):
+    """Those of a product with dense weights, by Triton and the library."""
+    run = partial(triton_ops.linear, *operands)
+    ((dequantized, _),) = watched(triton_ops, "_by_library", run)
+    by_library = partial(triton_ops._by_library, *dequantized)
+    ((product, _),) = watched(torch.nn.functional, "linear", by_library)
+    yield "torch's product", lambda: torch.nn.functional.linear(*product)
+    yield "dequantizing", by_library
+    yield "the choice", lambda: triton_ops._linear(*operands)
+    yield "torch's dispatcher", run
 
 
 def watched(owner, name, call):
@@ -133,8 +147,9 @@ def _us_of_a_turn(call):
 
 def table(found):
     """The record in Markdown."""
-    yield f"{found['device']}, {found['date']}, torch {found['torch']}; {found['layer']}"
+    yield f"{found['device']}, {found['date']}, torch {found['torch']}"
     for M, row in found["rows"].items():
+        yield f"\n{row['layer']}"
         yield f"\n| {M} rows, {row['matmul_type']} | own us | total us |\n|---|---|---|"
         for name, part in row["parts"].items():
             yield f"| {name} | {part['own_us']:.2f} | {part['total_us']:.2f} |"

@@ -6,23 +6,35 @@
 
 constexpr int MOST_PARAMETERS = 16;
 
-// All that Python says, in pieces of 8 bytes: it comes to C in one argument.
+template <typename... Parameters>
+constexpr int parameter_count_of(void (*)(Parameters...)) {
+  return sizeof...(Parameters);
+}
+
+// What is decided of a launch before its tensors are there, in pieces of 8 bytes.
 struct Launch {
   int64_t device, grid_x, grid_y, threads, shared_bytes;
   int64_t cluster;       // blocks along x that reach each other's shared memory
   int64_t starts_early;  // before the kernel ahead of it has ended
-  int64_t stream, count;
-  int64_t values[MOST_PARAMETERS];  // `count` of them; an int has the first 4 bytes of its value
+  int64_t integer_count;
+  int64_t integers[MOST_PARAMETERS];  // the first 4 bytes of each; they follow the pointers
 };
+
+using Launcher = int(const Launch*, const int64_t*);
 
 // How much shared memory a block may have is said to the kernel, not to its launch: until that has
 // come, no other thread may say it.
 static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER;
 
-static cudaError_t launch_here(const Launch& launch) {
+static cudaError_t launch_here(const Launch& launch, int64_t stream, const int64_t* pointers) {
+  constexpr int parameters = parameter_count_of(&::KERNEL);
+  static_assert(parameters <= MOST_PARAMETERS, "a kernel of too many parameters");
   void* arguments[MOST_PARAMETERS];
-  if (launch.count > MOST_PARAMETERS) return cudaErrorInvalidValue;
-  for (int i = 0; i < launch.count; ++i) arguments[i] = const_cast<int64_t*>(&launch.values[i]);
+  const int first_integer = parameters - static_cast<int>(launch.integer_count);
+  for (int i = 0; i < parameters; ++i) {
+    const int64_t* from = i < first_integer ? &pointers[i] : &launch.integers[i - first_integer];
+    arguments[i] = const_cast<int64_t*>(from);
+  }
   const void* kernel = reinterpret_cast<const void*>(&::KERNEL);
   cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes);
@@ -32,7 +44,7 @@ static cudaError_t launch_here(const Launch& launch) {
   config.gridDim = dim3(launch.grid_x, launch.grid_y);
   config.blockDim = dim3(launch.threads);
   config.dynamicSmemBytes = launch.shared_bytes;
-  config.stream = reinterpret_cast<cudaStream_t>(launch.stream);
+  config.stream = reinterpret_cast<cudaStream_t>(stream);
   config.attrs = attributes;
   if (launch.cluster > 1) {
     cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
@@ -48,18 +60,31 @@ static cudaError_t launch_here(const Launch& launch) {
   return cudaLaunchKernelExC(&config, kernel, arguments);
 }
 
-// Launches on launch->device, and leaves the current device as it is.
-extern "C" int launch(const Launch* launch) {
+// Launches on launch.device, and leaves the current device as it is.
+static int launch_there(const Launch& launch, int64_t stream, const int64_t* pointers) {
   int before;
   cudaError_t error = cudaGetDevice(&before);
-  const bool is_other = before != launch->device;
-  if (error == cudaSuccess && is_other) error = cudaSetDevice(launch->device);
+  const bool is_other = before != launch.device;
+  if (error == cudaSuccess && is_other) error = cudaSetDevice(launch.device);
   pthread_mutex_lock(&launching);
-  if (error == cudaSuccess) error = launch_here(*launch);
+  if (error == cudaSuccess) error = launch_here(launch, stream, pointers);
   pthread_mutex_unlock(&launching);
   if (is_other) cudaSetDevice(before);
   if (error != cudaSuccess) cudaGetLastError();  // else the next call would trip over it
   return error;
+}
+
+// numbers: the stream, and where the tensors begin.
+extern "C" int launch(const Launch* launch, const int64_t* numbers) {
+  return launch_there(*launch, numbers[0], &numbers[1]);
+}
+
+// The same right behind the launch of another library; the tensors of both overlap in one, which
+// the first writes and the second reads: it leaves out the first of all.
+extern "C" int launch_behind(
+    Launcher* launch_first, const Launch* first, const Launch* launch, const int64_t* numbers) {
+  const int error = launch_first(first, numbers);
+  return error != cudaSuccess ? error : launch_there(*launch, numbers[0], &numbers[2]);
 }
 
 extern "C" const char* error_text(int error) {

@@ -1,6 +1,5 @@
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -27,56 +26,59 @@ def small(monkeypatch):
         return [float(next(times)) for _ in calls]
 
     monkeypatch.setattr(call_overhead, "host_us", host_us)
-    monkeypatch.setattr(call_overhead, "example", lambda M: (layer, torch.ones(M, 128).half()))
+    monkeypatch.setattr(call_overhead, "example", lambda M, N, K: (layer, torch.ones(M, K).half()))
 
 
-@pytest.mark.parametrize("M, matmul_type", [(1, "GEMV"), (16, "GEMM_SPLITK")])
-def test_every_part_is_called_from_the_launch_to_the_layer(small, M, matmul_type):
-    found = call_overhead.of_rows(M)
+@pytest.mark.parametrize(
+    "M, matmul_type, first",
+    [
+        (1, "GEMV", "Triton's launches"),
+        (16, "GEMM_SPLITK", "Triton's launches"),
+        (65, "DEQUANTIZE", "torch's product"),
+    ],
+)
+def test_every_part_is_called_from_the_launch_to_the_layer(small, M, matmul_type, first):
+    found = call_overhead.of_rows(M, 20, 128)
     assert found["matmul_type"] == matmul_type
     names = list(found["parts"])
-    assert names[0] == "Triton's launches" and names[-1] == "torch.nn.Module"
+    assert names[0] == first and names[-1] == "torch.nn.Module"
     totals = [part["total_us"] for part in found["parts"].values()]
     assert totals == list(range(1, len(names) + 1))
     assert all(part["own_us"] == 1 for part in found["parts"].values())
-    about = {"device": "a GPU", "date": "today", "torch": "2", "layer": "one", "rows": {M: found}}
+    about = {"device": "a GPU", "date": "today", "torch": "2", "rows": {M: found}}
     lines = list(call_overhead.table(about))
-    assert len(lines) == 2 + len(names) and lines[2] == "| Triton's launches | 1.00 | 1.00 |"
+    assert len(lines) == 3 + len(names) and lines[3] == f"| {first} | 1.00 | 1.00 |"
 
 
 class Launch:
-    """As `cuda.ReadyLaunch`, of a library that notes what it is given."""
+    """As `cuda.ReadyLaunch`; it notes what it is given."""
 
     def __init__(self, launched):
-        self.library = SimpleNamespace(launch=launched.append)
+        self.launch = launched.append
 
     def __call__(self, pointers):
-        self.library.launch(self.packed(pointers))
+        self.launch(self.numbers(pointers))
 
-    def packed(self, pointers):
+    def numbers(self, pointers):
         return pointers
 
 
-def test_a_cuda_kernel_of_two_launches_has_the_same_parts(monkeypatch):
+def test_a_cuda_kernel_has_the_same_parts(monkeypatch):
     launched = []
-    both = Launch(launched), Launch(launched)
+    launch = Launch(launched)
     operands = [f"operand {i}" for i in range(10)]
 
     def linear_at_once(*given):
         triton_ops._prepared("how")(*given)
 
-    def product(x, *_):
-        both[0]((x, "image"))
-        both[1](("image", "y"))
-
     monkeypatch.setattr(call_overhead.cuda, "ReadyLaunch", Launch)
     monkeypatch.setattr(triton_ops, "linear_at_once", linear_at_once)
     monkeypatch.setattr(triton_ops, "_by_cuda", linear_at_once)
-    monkeypatch.setattr(triton_ops, "_prepared", lambda how: product)
+    monkeypatch.setattr(triton_ops, "_prepared", lambda how: lambda x, *_: launch((x, "y")))
     for name, call in call_overhead.cuda_parts(operands):
         launched.clear()
         call()
-        assert launched == [("operand 0", "image"), ("image", "y")], name
+        assert launched == [("operand 0", "y")], name
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
