@@ -69,7 +69,8 @@ class ReadyLaunch:
         self._library, self._device = library, device.index
         shape = *plan.grid, plan.threads, plan.shared_bytes
         numbers = device.index, *shape, plan.cluster, plan.starts_early, len(plan.integers)
-        self._plan = _packed(*numbers, *plan.integers)
+        numbers += plan.integers
+        self._plan = _struct_of(len(numbers)).pack(*numbers)
         self.launch = partial(library.launch, self._plan)
         if behind is not None:
             address = ctypes.cast(behind._library.launch, ctypes.c_void_p)
@@ -86,16 +87,13 @@ class ReadyLaunch:
 
     def numbers(self, pointers):
         """What `launch` takes of bindings.cu."""
-        return _packed(torch._C._cuda_getCurrentRawStream(self._device), *pointers)
-
-
-def _packed(*integers):
-    """As 64 bits each."""
-    return _struct_of(len(integers)).pack(*integers)
+        stream = torch._C._cuda_getCurrentRawStream(self._device)
+        return _struct_of(1 + len(pointers)).pack(stream, *pointers)
 
 
 @cache
 def _struct_of(count):
+    """So many integers of 64 bits."""
     return struct.Struct(f"{count}q")
 
 

@@ -1,7 +1,6 @@
 """Floor 4: `GemLiteLinear`, a linear layer of low-bit weights on the kernels (seed 001)."""
 
 from dataclasses import asdict
-from functools import cache
 
 import torch
 
@@ -167,8 +166,6 @@ class GemLiteLinear(torch.nn.Module):
             token_scales = token_scales_of(token_scales, M, x.device)
         if x.dtype != self.input_dtype.value:
             raise TypeError(f"x must be {self.input_dtype.value}, got {x.dtype}")
-        if x.is_cpu and not torch.compiler.is_compiling():
-            _notice_cpu()
         return linear(x, token_scales, *of_layer)
 
     def _check_packed(self):
@@ -237,8 +234,3 @@ class GemLiteLinear(torch.nn.Module):
             weights.tensors[name] = None if tensor is None else tensor.to(device)
         self._take_form(form)
         self._take_weights(weights)
-
-
-@cache
-def _notice_cpu():
-    print("On the CPU the Triton kernels are interpreted: right, and thousands of times slower.")

@@ -41,7 +41,8 @@ def product_of(text, plan, y_shape, y_dtype, device):
             tensors = _all_aligned(tensors)
             pointers = pointers_of(tensors)
         y = empty.new_empty(*y_shape)  # sooner than by torch.empty, or with the shape in one piece
-        launch((*pointers, y.data_ptr()))
+        pointers.append(y.data_ptr())
+        launch(pointers)
         return y
 
     return product

@@ -4,7 +4,8 @@ It chooses by the number of rows, see `matmul_choices`: a CUDA kernel, a Triton 
 weights and the library.
 """
 
-from functools import lru_cache, partial
+from contextlib import nullcontext
+from functools import cache, lru_cache, partial
 
 import torch
 
@@ -12,7 +13,7 @@ from gemlite_edu import tuning
 from gemlite_edu.eager import is_direct
 from gemlite_edu.fast_launches import Types
 from gemlite_edu.fast_types import FAST, check_taken, chosen
-from gemlite_edu.matmul_choices import MATMUL_TYPES, choose
+from gemlite_edu.matmul_choices import MATMUL_TYPES
 from gemlite_edu.operator_form import OperatorForm
 from gemlite_edu.triton_matmul import Epilogue, TritonWeight, dense, matmul
 
@@ -30,17 +31,17 @@ def _linear(
     matmul_type: str,
 ) -> torch.Tensor:
     """form: of `OperatorForm.text`; matmul_type: of `MATMUL_TYPES`, "" to choose by the rows."""
-    tensors = token_scales, words, high, scales, zeros, channel_scales, bias
-    y = _by_cuda(x, *tensors, form, matmul_type)
+    operands = x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
+    y = _of_fitting(*operands)
     if y is not None:
         return y
-    of = OperatorForm.of_text(form)
-    weight = TritonWeight(words, of.layout, of.mode, scales, zeros, channel_scales, high)
-    rows = x.reshape(x.shape[:-1].numel(), of.layout.K)
-    matmul_type = matmul_type or choose(of.kind, len(rows))
-    epilogue = Epilogue(of.y_dtype, token_scales, bias)
-    y = _by_others(rows, weight, epilogue, matmul_type, of.dot_dtype)
-    return y.view(*x.shape[:-1], weight.N)
+    if x.shape[:-1].numel():
+        of, device = OperatorForm.of_text(form), words.device
+        raise ValueError(
+            f"x must be (..., {of.layout.K}) {of.x_dtype} on {device}, "
+            f"got {tuple(x.shape)} {x.dtype} on {x.device}"
+        )
+    return _shape_of_linear(*operands)
 
 
 def _shape_of_linear(
@@ -60,27 +61,46 @@ linear = torch.ops.gemlite_edu.linear.default  # y (..., N) for x (..., K)
 
 
 def linear_at_once(*operands):
-    """What `linear` returns, or None: by a CUDA kernel, where torch need not know of the call.
+    """What `linear` returns where torch need not know of the call; else None.
 
-    It takes x as it comes: for one that does not fit, it returns None.
+    It takes x as it comes: for one that does not fit, it returns None too.
     """
     x, words = operands[0], operands[2]
     if is_direct(x, words):
-        return _by_cuda(*operands)
+        return _of_fitting(*operands)
 
 
-def _by_cuda(x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type):
-    """y by a CUDA kernel; None where another is chosen."""
-    dtypes = [None if t is None else t.dtype for t in (scales, zeros, channel_scales, bias)]
-    devices = x.device, words.device
-    product = _prepared(form, matmul_type, x.shape, x.dtype, words.shape, *devices, *dtypes)
+def _of_fitting(
+    x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
+):
+    """y; None for x that does not fit, or has no rows."""
+    product = _prepared(
+        form,
+        matmul_type,
+        x.shape,
+        x.dtype,
+        x.device,
+        words.shape,
+        words.device,
+        # One by one: a loop over them takes as long as all the rest.
+        None if scales is None else scales.dtype,
+        None if zeros is None else zeros.dtype,
+        None if channel_scales is None else channel_scales.dtype,
+        None if bias is None else bias.dtype,
+    )
+    if isinstance(product, str):
+        tensors = x, token_scales, words, high, scales, zeros, channel_scales, bias
+        return _by_others(*map(_without_neg, tensors), form, product)
     if product is not None:
         return product(x, words, scales, zeros, channel_scales, token_scales, bias)
 
 
 @lru_cache(maxsize=4096)
-def _prepared(form, matmul_type, shape, x_dtype, words_shape, device, words_device, *dtypes):
-    """The product by a CUDA kernel, see `fast_matmul.prepared`; None where another is chosen."""
+def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_device, *dtypes):
+    """The product by a CUDA kernel, see `fast_matmul.prepared`, or the matmul type of another.
+
+    None for x that does not fit.
+    """
     layout, mode, expected_dtype, y_dtype, _, kind = OperatorForm.of_text(form)
     fits = x_dtype == expected_dtype and device == words_device and shape[-1:] == (layout.K,)
     M, N = shape[:-1].numel(), words_shape[1]
@@ -91,19 +111,34 @@ def _prepared(form, matmul_type, shape, x_dtype, words_shape, device, words_devi
     if not matmul_type:
         matmul_type = chosen(kind, M, N, layout, x_dtype, y_dtype, device)
     if matmul_type not in FAST:
-        return None
+        return matmul_type
     types = Types(x_dtype, y_dtype, *(dtype or torch.float32 for dtype in dtypes))
     return FAST[matmul_type].prepared(shape, N, types, layout, mode, device)
 
 
-def _by_others(x, weight, epilogue, matmul_type, dot_dtype):
-    """y (M, N) for x (M, K), by the library or a Triton kernel."""
-    if len(x) == 0:
-        return x.new_empty((0, weight.N), dtype=epilogue.y_dtype)
-    x = x.contiguous()
+def _by_others(
+    x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
+):
+    """y by the library or a Triton kernel; x fits and has rows."""
+    if x.is_cpu:
+        _notice_cpu()
+    of = OperatorForm.of_text(form)
+    weight = TritonWeight(words, of.layout, of.mode, scales, zeros, channel_scales, high)
+    rows = x.reshape(x.shape[:-1].numel(), of.layout.K).contiguous()
+    epilogue = Epilogue(of.y_dtype, token_scales, bias)
     if matmul_type == "DEQUANTIZE":
-        return _by_library(x, weight, epilogue)
-    name = MATMUL_TYPES[matmul_type]
+        y = _by_library(rows, weight, epilogue)
+    else:
+        y = _by_triton(MATMUL_TYPES[matmul_type], rows, weight, epilogue, of.dot_dtype)
+    return y.view(*x.shape[:-1], weight.N)
+
+
+def _without_neg(tensor):
+    """The tensor as it lies in memory: torch's dispatcher, where it is asked, sees to that."""
+    return tensor.resolve_neg() if tensor is not None and tensor.is_neg() else tensor
+
+
+def _by_triton(name, x, weight, epilogue, dot_dtype):
     run = partial(_run, name, epilogue=epilogue, dot_dtype=dot_dtype)
     timed = partial(_timed, run, epilogue)
     return run(x, weight, tuning.config_for(name, x, weight, timed, dot_dtype))
@@ -121,6 +156,12 @@ def _timed(run, epilogue, x, weight, config):
 
 def _by_library(x, weight, epilogue):
     """y from a dense W: for many rows, dequantizing costs less than a slower product."""
-    bias = None if epilogue.bias is None else epilogue.bias.to(x.dtype)
-    with torch.autocast(x.device.type, enabled=False):
+    bias, device_type = None if epilogue.bias is None else epilogue.bias.to(x.dtype), x.device.type
+    is_off = not torch.is_autocast_enabled(device_type)  # to ask is ten times as fast as to say
+    with nullcontext() if is_off else torch.autocast(device_type, enabled=False):
         return torch.nn.functional.linear(weight.layout.pad(x), dense(weight, x.dtype), bias)
+
+
+@cache
+def _notice_cpu():
+    print("On the CPU the Triton kernels are interpreted: right, and thousands of times slower.")

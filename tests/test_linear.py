@@ -883,7 +883,7 @@ NOTICE = "On the CPU the Triton kernels are interpreted"
 
 @pytest.fixture
 def not_said_yet():
-    linear_module._notice_cpu.cache_clear()
+    triton_ops._notice_cpu.cache_clear()
 
 
 def test_the_notice_comes_once_on_stdout(not_said_yet, layer, x, capsys):
@@ -895,8 +895,14 @@ def test_the_notice_comes_once_on_stdout(not_said_yet, layer, x, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_no_notice_of_compiled_or_meta_layers(fresh_compiler, not_said_yet, layer, x, capsys):
-    torch.compile(layer, fullgraph=True, backend="eager")(x)
+def test_a_compiled_layer_gives_the_notice_too(fresh_compiler, not_said_yet, layer, x, capsys):
+    compiled = torch.compile(layer, fullgraph=True, backend="eager")
+    compiled(x)
+    compiled(x)
+    assert capsys.readouterr().out.count(NOTICE) == 1
+
+
+def test_no_notice_of_meta_layers(not_said_yet, layer, x, capsys):
     layer.to("meta")(x.to("meta"))
     assert capsys.readouterr().out == ""
 
@@ -928,6 +934,35 @@ def test_every_layer_has_a_kind():
     for x in (DType.FP16, DType.BF16, DType.FP8, DType.FP8e5, DType.INT8):
         for y in (DType.FP16, DType.BF16, DType.FP32, DType.FP8, DType.FP8e5):
             assert kind_of(make(4, 64, N=2, K=64, x=x, y=y).layer) in CHOICES
+
+
+@pytest.mark.parametrize("M", [1, 16, 70])
+@pytest.mark.parametrize("name", KINDS)
+def test_in_inference_mode_torch_is_not_told_and_y_is_the_same(name, M, monkeypatch):
+    layer = make(**KINDS[name]).layer
+    x = activations(M, K, layer.input_dtype.value)
+    y = layer(x)
+    monkeypatch.setattr(linear_module, "linear", None)
+    with torch.inference_mode():
+        assert torch.equal(layer(x), y)
+
+
+@pytest.mark.parametrize("M", [1, 16, 70])
+def test_a_negated_view_is_not_read_as_it_lies_in_memory(M):
+    layer, x = make(**KINDS["16 bits"]).layer, activations(M, K)
+    negated = torch._neg_view(x)
+    assert negated.is_neg()
+    with torch.inference_mode():
+        assert torch.equal(layer(negated), layer(-x))
+
+
+def test_the_operator_refuses_an_x_that_does_not_fit(layer, x):
+    operands = None, *layer._tensors(), layer._operator_form, ""
+    for wrong in (x[:, :-1], x.float()):
+        with pytest.raises(
+            ValueError, match=rf"x must be \(\.\.\., {K}\) torch.float16 on cpu, got"
+        ):
+            triton_ops.linear(wrong, *operands)
 
 
 @pytest.fixture

@@ -65,8 +65,10 @@ def parts_of(layer, x, chosen):
     """(what is added, a call of all up to it), from the launch to the layer."""
     layer(x)  # compiles, and measures configs
     ((operands, _),) = watched(linear_module, "linear_at_once", lambda: layer(x))
-    of_kernel = dense_parts if chosen == "DEQUANTIZE" else triton_parts
-    yield from (cuda_parts if chosen in FAST else of_kernel)(operands)
+    of_others = dense_parts if chosen == "DEQUANTIZE" else triton_parts
+    yield from (cuda_parts if chosen in FAST else of_others)(operands)
+    yield "the choice", lambda: triton_ops._of_fitting(*operands)
+    yield "whether torch must know", lambda: triton_ops.linear_at_once(*operands)
     yield "the layer's own", lambda: layer.forward(x)
     yield "torch.nn.Module", lambda: layer(x)
 
@@ -82,8 +84,6 @@ def cuda_parts(operands):
     yield "the launch", lambda kept=kept: launch.launch(numbers)
     yield "its arguments", lambda: launch(pointers)
     yield "tensors for y and x", lambda: product(*of_product)
-    yield "the choice", lambda: triton_ops._by_cuda(*operands)
-    yield "whether torch must know", lambda: triton_ops.linear_at_once(*operands)
 
 
 def launch_of(run):
@@ -101,25 +101,21 @@ def launch_of(run):
 
 def triton_parts(operands):
     """Those of Triton kernels."""
-    run = partial(triton_ops.linear, *operands)
+    run = partial(triton_ops.linear_at_once, *operands)
     launches = watched(triton_matmul, "launch", run)
     ((product, named),) = watched(triton_ops, "matmul", run)
     yield "Triton's launches", lambda: [triton_matmul.launch(*a, **n) for a, n in launches]
     yield "grids, tensors for sums and y", lambda: triton_ops.matmul(*product, **named)
-    yield "the choice", lambda: triton_ops._linear(*operands)
-    yield "torch's dispatcher", lambda: triton_ops.linear(*operands)
 
 
 def dense_parts(operands):
     """Those of a product with dense weights, by Triton and the library."""
-    run = partial(triton_ops.linear, *operands)
+    run = partial(triton_ops.linear_at_once, *operands)
     ((dequantized, _),) = watched(triton_ops, "_by_library", run)
     by_library = partial(triton_ops._by_library, *dequantized)
     ((product, _),) = watched(torch.nn.functional, "linear", by_library)
     yield "torch's product", lambda: torch.nn.functional.linear(*product)
     yield "dequantizing", by_library
-    yield "the choice", lambda: triton_ops._linear(*operands)
-    yield "torch's dispatcher", run
 
 
 def watched(owner, name, call):

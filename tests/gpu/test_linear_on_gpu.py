@@ -8,6 +8,7 @@ import pytest
 import torch
 from linear_cases import activations, make
 
+from gemlite_edu import linear as linear_module
 from gemlite_edu import tuning
 from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.core import DType, GemLiteLinear
@@ -237,8 +238,9 @@ def test_other_weights_are_those_that_count(problem):
     torch.testing.assert_close(layer(x.cuda()), first + 1, rtol=2**-9, atol=2**-6)
 
 
-def test_many_calls_in_several_threads_and_streams_do_not_meet(problem):
-    rows = [activations(1, K, seed=seed).cuda() for seed in range(8)]
+@pytest.mark.parametrize("M", [1, SOME_ROWS, MANY_ROWS])
+def test_many_calls_in_several_threads_and_streams_do_not_meet(problem, M):
+    rows = [activations(M, K, seed=seed).cuda() for seed in range(8)]
     expected = [problem.layer(x) for x in rows]
     torch.cuda.synchronize()
 
@@ -250,6 +252,23 @@ def test_many_calls_in_several_threads_and_streams_do_not_meet(problem):
 
     with ThreadPoolExecutor() as threads:
         assert all(threads.map(work, range(len(rows))))
+
+
+@pytest.mark.parametrize("kernel", MATMUL_TYPES)
+def test_where_torch_is_not_told_y_is_the_same_in_a_graph_too(problem, kernel, monkeypatch):
+    x = activations(SOME_ROWS, K).cuda()
+    y = problem.layer.forward_manual(x, kernel)
+    monkeypatch.setattr(linear_module, "linear", None)
+    with torch.inference_mode():
+        assert torch.equal(problem.layer.forward_manual(x, kernel), y)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            captured = problem.layer.forward_manual(x, kernel)
+        for made in (x, captured):
+            made.zero_()
+        x.copy_(activations(SOME_ROWS, K))
+        graph.replay()
+        assert torch.equal(captured, y)
 
 
 @pytest.mark.parametrize("mode", [torch.inference_mode, torch.no_grad])

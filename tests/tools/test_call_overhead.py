@@ -73,7 +73,6 @@ def test_a_cuda_kernel_has_the_same_parts(monkeypatch):
 
     monkeypatch.setattr(call_overhead.cuda, "ReadyLaunch", Launch)
     monkeypatch.setattr(triton_ops, "linear_at_once", linear_at_once)
-    monkeypatch.setattr(triton_ops, "_by_cuda", linear_at_once)
     monkeypatch.setattr(triton_ops, "_prepared", lambda how: lambda x, *_: launch((x, "y")))
     for name, call in call_overhead.cuda_parts(operands):
         launched.clear()
