@@ -89,9 +89,14 @@ def bias_of(bias, N, device):
     check_tensor("bias", bias)
     if bias.dtype not in _FLOATS:
         raise TypeError(f"bias must be float16, bfloat16 or float32, got {bias.dtype}")
+    check_bias_shape(bias, N)
+    return bias.to(device)
+
+
+def check_bias_shape(bias, N):
+    """Raise unless the bias is (N,)."""
     if tuple(bias.shape) != (N,):
         raise ValueError(f"bias must have shape ({N},), got {tuple(bias.shape)}")
-    return bias.to(device)
 
 
 def fits_16_bits(scales, zeros, nbits, dtype):

@@ -12,7 +12,7 @@ def explained(layer, M, chosen, kind, fast):
         f"M = {M}: {chosen}, {MATMUL_TYPES[chosen]}",
         f"{kind}:",
         *(
-            f"  up to {limit} rows: {_named(name)}" if limit else f"  beyond: {name}"
+            f"  up to {limit} rows: {_named(name, kind)}" if limit else f"  beyond: {name}"
             for limit, name in choices(kind, fast)
         ),
         f"weights: {layer.mode.name}, {layer.mode.value}",
@@ -24,8 +24,11 @@ def explained(layer, M, chosen, kind, fast):
     return "\n".join(lines)
 
 
-def _named(name):
-    return f"{name}, or DEQUANTIZE where that should be sooner" if name == "GEMM_FAST" else name
+def _named(name, kind):
+    if name != "GEMM_FAST":
+        return name
+    *_, (few, _), _ = choices(kind)
+    return f"{name}, or beyond {few} DEQUANTIZE where that should be sooner"
 
 
 def _added_in(layer, chosen):

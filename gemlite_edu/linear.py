@@ -10,6 +10,7 @@ from gemlite_edu.dtypes import DType
 from gemlite_edu.fast_types import chosen, fast_types
 from gemlite_edu.layer_form import LayerForm, read_metadata
 from gemlite_edu.layer_operands import (
+    check_bias_shape,
     check_tensor,
     is_int,
     scaled_activations_of,
@@ -124,7 +125,10 @@ class GemLiteLinear(torch.nn.Module):
         return x.to(self.input_dtype.value), None
 
     def __setattr__(self, name, value):
-        """A module as `scale_activations` is a function like others."""
+        """A module as `scale_activations` is a function like others. ValueError for a bias of
+        another shape: a kernel would read beyond it."""
+        if name == "bias" and isinstance(value, torch.Tensor) and self._form is not None:
+            check_bias_shape(value, self.out_features)
         if name == "scale_activations":
             object.__setattr__(self, name, value)
         else:

@@ -89,7 +89,7 @@ def test_a_large_batch_goes_where_it_should_be_sooner(as_on_a_gpu, monkeypatch):
         triton_ops._prepared.cache_clear()
         text = layer.explain(70)
         assert f"M = 70: {name}" in text and "M = 64: GEMM_FAST" in layer.explain(64)
-        assert "up to 1024 rows: GEMM_FAST, or DEQUANTIZE where that should be sooner" in text
+        assert "GEMM_FAST, or beyond 64 DEQUANTIZE where that should be sooner" in text
         assert torch.equal(layer(x), layer.forward_manual(x, name))
 
 

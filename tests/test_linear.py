@@ -956,6 +956,14 @@ def test_a_negated_view_is_not_read_as_it_lies_in_memory(M):
         assert torch.equal(layer(negated), layer(-x))
 
 
+def test_a_bias_of_another_shape_cannot_be_put_in(layer):
+    for shape in ((N - 1,), (1, N), ()):
+        with pytest.raises(ValueError, match=rf"bias must have shape \({N},\), got"):
+            layer.bias = torch.nn.Parameter(torch.zeros(shape), requires_grad=False)
+    layer.bias = None
+    layer.bias = torch.nn.Parameter(torch.zeros(N), requires_grad=False)
+
+
 def test_the_operator_refuses_an_x_that_does_not_fit(layer, x):
     operands = None, *layer._tensors(), layer._operator_form, ""
     for wrong in (x[:, :-1], x.float()):
