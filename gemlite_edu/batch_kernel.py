@@ -14,7 +14,7 @@ class BatchKernel(FastKernel):
     """A product of many rows with `PlaneTiles`, for Hopper and the simulator. Made by `load`.
 
     What it takes and gives: `FastKernel`. x is float16; N is a multiple of 8, K of 512 // nbits.
-    Beyond 16 rows a weight, its scale and zero * scale are rounded to float16.
+    Beyond 16 rows a weight and its scale are rounded to float16.
 
     >>> from gemlite_edu import load, quantize_linear
     >>> q = quantize_linear(torch.arange(-8.0, 8.0).repeat(8, 8), nbits=4)

@@ -1,7 +1,7 @@
 """Floor 2: what large batches should take on an H200, by gemm_a16wn_fast and with dense weights.
 
 The numbers are fitted to times in benchmarks/data: of gemm_a16wn_fast and dequantize_then_cublas,
-and what these take the host, by tools/call_overhead.py.
+and of an eager layer of the latter, which tools/call_overhead.py measures.
 """
 
 import torch
@@ -15,7 +15,7 @@ _COST_OF_A_US = 30_000  # of a cut
 _STEP_SCALES = {8: 0.55, 4: 1.0, 2: 1.75}  # {nbits: how long a step takes, in those of 4 bits}
 _MULTIPLY_ADDS_OF_A_US, _BYTES_OF_A_US = 375e6, 3.75e6
 _STARTS_US = 6.0  # of two kernels
-_HOST_US = 80.0  # of an eager layer: it saves nothing below that
+_HOST_US = 80.0  # of the host, for an eager layer: below that it saves nothing
 
 
 def fused_us(M, N, K, weights):

@@ -61,8 +61,8 @@ class ReadyLaunch:
     """A launch of which all is decided but where its tensors are; callable from several threads.
 
     library: of `build_kernel`. plan: a `Launch` of `launches`. device: a torch.device with index.
-    behind: a `ReadyLaunch` of two tensors that a call launches first. It writes its second, the
-    first of this one: a call takes the pointers of both, that one once.
+    behind: a `ReadyLaunch` of two tensors that the same call launches first: it makes the second of
+    the first, and this one reads that. A call takes the first, the second, and the others of this.
     """
 
     def __init__(self, library, plan, device, behind=None):

@@ -125,8 +125,8 @@ class GemLiteLinear(torch.nn.Module):
         return x.to(self.input_dtype.value), None
 
     def __setattr__(self, name, value):
-        """A module as `scale_activations` is a function like others. ValueError for a bias of
-        another shape: a kernel would read beyond it."""
+        """ValueError for a bias of another shape. A module as `scale_activations` is a function
+        like others."""
         if name == "bias" and isinstance(value, torch.Tensor) and self._form is not None:
             check_bias_shape(value, self.out_features)
         if name == "scale_activations":

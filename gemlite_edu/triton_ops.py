@@ -90,7 +90,7 @@ def _of_fitting(
     )
     if isinstance(product, str):
         tensors = x, token_scales, words, high, scales, zeros, channel_scales, bias
-        return _by_others(*map(_without_neg, tensors), form, product)
+        return _by_others(*map(_laid_out, tensors), form, product)
     if product is not None:
         return product(x, words, scales, zeros, channel_scales, token_scales, bias)
 
@@ -119,12 +119,12 @@ def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_devi
 def _by_others(
     x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
 ):
-    """y by the library or a Triton kernel; x fits and has rows."""
+    """y by the library or a Triton kernel; x fits and has rows, all are `_laid_out`."""
     if x.is_cpu:
         _notice_cpu()
     of = OperatorForm.of_text(form)
     weight = TritonWeight(words, of.layout, of.mode, scales, zeros, channel_scales, high)
-    rows = x.reshape(x.shape[:-1].numel(), of.layout.K).contiguous()
+    rows = x.view(x.shape[:-1].numel(), of.layout.K)
     epilogue = Epilogue(of.y_dtype, token_scales, bias)
     if matmul_type == "DEQUANTIZE":
         y = _by_library(rows, weight, epilogue)
@@ -133,9 +133,11 @@ def _by_others(
     return y.view(*x.shape[:-1], weight.N)
 
 
-def _without_neg(tensor):
-    """The tensor as it lies in memory: torch's dispatcher, where it is asked, sees to that."""
-    return tensor.resolve_neg() if tensor is not None and tensor.is_neg() else tensor
+def _laid_out(tensor):
+    """A tensor as Triton reads it: contiguous, and no view that torch negates later."""
+    if tensor is None or (tensor.is_contiguous() and not tensor.is_neg()):
+        return tensor
+    return tensor.resolve_neg().contiguous()
 
 
 def _by_triton(name, x, weight, epilogue, dot_dtype):
@@ -157,7 +159,7 @@ def _timed(run, epilogue, x, weight, config):
 def _by_library(x, weight, epilogue):
     """y from a dense W: for many rows, dequantizing costs less than a slower product."""
     bias, device_type = None if epilogue.bias is None else epilogue.bias.to(x.dtype), x.device.type
-    is_off = not torch.is_autocast_enabled(device_type)  # to ask is ten times as fast as to say
+    is_off = not torch.is_autocast_enabled(device_type)  # to ask is faster than to say
     with nullcontext() if is_off else torch.autocast(device_type, enabled=False):
         return torch.nn.functional.linear(weight.layout.pad(x), dense(weight, x.dtype), bias)
 

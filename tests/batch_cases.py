@@ -23,11 +23,12 @@ from fast_cases import (
 )
 from ternary_cases import PLAIN, SLICED, T_VIEW, UNALIGNED
 from ternary_cases import rows_where_pairs_meet as pairwise
+from whole_zeros import many_rows_error_bound
 
 from gemlite_edu import batch_kernel, batch_launches, load
 from gemlite_edu.batch_launches import _SHAPES, FAST_GEMM, _Cut
 from gemlite_edu.fast_launches import FastWeights
-from gemlite_edu.scaled_products import parts_error_bound, tensor_core_error_bound
+from gemlite_edu.scaled_products import parts_error_bound
 from gemlite_edu.weight_modes import ChannelScaleMode, WeightMode
 
 BATCH = "gemm_a16wn_fast"
@@ -61,12 +62,11 @@ class Case(fast_cases.Case):
         return str(self.plan("cuda").product.defines)
 
     def error_bound(self, product):
-        """Of few rows scales meet sums; of more they make weights, as one multiply-add in fp16."""
+        """Of few rows scales meet sums; of more they make weights, as `many_rows_error_bound`."""
         if self.rows == _ROWS_OF_MMA:
             part = FastWeights(self.nbits, self.group_size).part
             return parts_error_bound(product, FP16, part=part, offset=_OFFSET[self.nbits])
-        fused = dict(compute_dtype=FP16, fused_dtype=torch.float32)
-        return tensor_core_error_bound(product, FP16, **fused)
+        return many_rows_error_bound(product, FP16)
 
     def is_near(self, error, exact):
         """Weights are rounded to fp16: of many rows of few outputs, one is further off than y."""
@@ -167,7 +167,7 @@ def cases_of_a_layer(count):
 
 
 def _case_of_a_layer(row):
-    # Else z s is rounded: 8-bit zeros with 9 digits, scales with 8 of their own.
+    # Else weights are rounded: 8-bit codes less zeros with 9 digits, scales with 8 of their own.
     exact = {"zeros": triton_cases.CODES, "scale_dtype": torch.float32}
     row = row | exact if row["weights"] == 8 else row
     return triton_cases.example("gemm", **row, word_bits=32)

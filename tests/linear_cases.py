@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import torch
 from fast_cases import LARGEST_OFFSET
+from whole_zeros import many_rows_error_bound
 
 from gemlite_edu import reference
 from gemlite_edu.core import DType, GemLiteLinear
@@ -64,14 +65,15 @@ class Problem:
             return self.bound_in_parts(product, LARGEST_OFFSET[self.layer.W_nbits])
         if kernel == "GEMM_FAST" and len(product.x) <= 16:
             return self.bound_in_parts(product, 4 * 2**self.layer.W_nbits)
+        if kernel == "GEMM_FAST":
+            return many_rows_error_bound(product, y_dtype)
         if kernel.startswith("GEMV"):
             return factored_error_bound(product, y_dtype, fused_dtype=self.fused_dtype)
         compute_dtype = torch.bfloat16 if product.x.dtype == torch.bfloat16 else torch.float16
         if product.x.dtype == self.codes.dtype == torch.int8:
             compute_dtype = torch.int8
-        fused_dtype = torch.float32 if kernel == "GEMM_FAST" else self.fused_dtype
         return tensor_core_error_bound(
-            product, y_dtype, compute_dtype=compute_dtype, fused_dtype=fused_dtype
+            product, y_dtype, compute_dtype=compute_dtype, fused_dtype=self.fused_dtype
         )
 
     def bound_in_parts(self, product, offset):

@@ -17,6 +17,7 @@ from gemlite_edu.batch_launches import FAST_GEMM
 from gemlite_edu.batch_text import BatchText
 from gemlite_edu.errors import KernelTextError
 from gemlite_edu.fast_launches import FastWeights, Types
+from gemlite_edu.quantize import QuantizedWeight
 
 WIDTHS = (8, 4, 2)
 EVERY_WAY = [Case(4, rows + 1, 64, 256, rows=rows) for rows in (16, 64)]
@@ -160,9 +161,11 @@ def several_groups(case):
 # What a careless hand could do: where it shows, the text, the careless one.
 MISTAKES = {
     "the offset left, few rows": (few, "zero + OFFSET)", "zero)"),
-    "the offset left, many rows": (many, "if (OFFSET != 0.0f)", "if (false)"),
+    "the offset left, many rows": (many, "if (OFFSET != 0.0f ||", "if (false &&"),
     "zero forgotten, few rows": (few, "zero + OFFSET)", "OFFSET)"),
-    "zero not scaled": (many, "-zero * scale)", "-zero)"),
+    "zero forgotten, many rows": (many, "OFFSET + whole)", "OFFSET)"),
+    "a zero's fraction forgotten": (many, "(whole - zero) * scale", "0.0f"),
+    "a zero's fraction not scaled": (many, "(whole - zero) * scale", "whole - zero"),
     "the upper row's scale": (any_case, "warp_n + i * 8 +", "warp_n + i / 2 * 8 +"),
     "the first group's scale": (several_groups, "place * PARTS + part;", "part;"),
     "another column's sum": (few, "threadIdx.x % 4 * 2 + c % 2]", "threadIdx.x % 4 * 2]"),
@@ -203,6 +206,23 @@ def test_activations_of_one_sign_keep_the_error(rows):
     inputs = make_case(case)
     inputs = replace(inputs, x=inputs.x.abs())
     assert is_right(case, inputs, run(case, inputs))
+
+
+@pytest.mark.parametrize("mean", [0, 3])
+@pytest.mark.parametrize("zero", [-1.5, 0, 127, 140.25, 255])
+@pytest.mark.parametrize("M", [16, 17])
+def test_zeros_away_from_the_middle_keep_the_error(M, zero, mean):
+    """What a group's weights have in common adds up where x has a mean: none of it is rounded."""
+    generator = torch.Generator().manual_seed(0)
+    N, K = 32, 1024
+    W_q = (40 * torch.randn(N, K, generator=generator) + zero).round().clamp(0, 255).byte()
+    scales = (torch.rand(N, K // 128, generator=generator) + 0.5).half().float() / 1024
+    zeros = torch.full_like(scales, zero)
+    x = (torch.randn(M, K, generator=generator) + mean).half()
+    kernel = load(BATCH, nbits=8, group_size=128)
+    y = kernel(x, *kernel.pack(W_q, scales, zeros)).double()
+    exact = QuantizedWeight(W_q, scales, zeros, 8, 128).dequantize(torch.float64) @ x.double().T
+    assert (y - exact.T).norm() <= 2**-11 * exact.norm()
 
 
 @pytest.mark.parametrize("rows", [16, 32])

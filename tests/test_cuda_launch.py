@@ -1,5 +1,6 @@
 """What reaches C of a launch; that it is done is seen on a GPU."""
 
+import ctypes
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
@@ -44,6 +45,7 @@ struct cudaLaunchConfig_t {
   unsigned numAttrs;
 };
 static volatile size_t limit;
+extern "C" { int device = 0; }
 inline int cudaFuncSetAttribute(const void*, int, int bytes) { limit = bytes; return 0; }
 inline int cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void** arguments) {
   usleep(1000);
@@ -51,13 +53,13 @@ inline int cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, vo
   if (config->blockDim.x > 1024) return 9;
   const dim3 grid = config->gridDim;
   FILE* file = fopen(LAUNCHES, "a");
-  fprintf(file, "%s (%u, %u) x %u, %zu bytes, ", NAME, grid.x, grid.y, config->blockDim.x, limit);
+  fprintf(file, "%s on %d (%u, %u) x %u, ", NAME, device, grid.x, grid.y, config->blockDim.x);
+  fprintf(file, "%zu bytes, ", limit);
   fprintf(file, "stream %zu, %u attributes:", (size_t)config->stream, config->numAttrs);
   for (int i = 0; i < POINTERS; ++i) fprintf(file, " %zu", *(size_t*)arguments[i]);
   fprintf(file, " %d %d\\n", *(int*)arguments[POINTERS], *(int*)arguments[POINTERS + 1]);
   return fclose(file);
 }
-static int device = 0;
 inline int cudaGetDevice(int* current) { *current = device; return 0; }
 inline int cudaSetDevice(int next) { device = next; return 0; }
 inline int cudaGetLastError() { return 0; }
@@ -100,9 +102,11 @@ def launches(tmp_path):
 
 def test_what_a_launch_is_given(current_stream, library_of, launches):
     plan = Launch({}, grid=(132, 2), threads=256, shared_bytes=49_153, integers=(5, -1))
-    cuda.ReadyLaunch(library_of("gemv", 3), plan, torch.device("cuda", 1))((1 << 40, 0, 30))
-    text = "gemv (132, 2) x 256, 49153 bytes, stream 78, 0 attributes: 1099511627776 0 30 5 -1"
+    library = library_of("gemv", 3)
+    cuda.ReadyLaunch(library, plan, torch.device("cuda", 1))((1 << 40, 0, 30))
+    text = "gemv on 1 (132, 2) x 256, 49153 bytes, stream 78, 0 attributes: 1099511627776 0 30 5 -1"
     assert launches() == [text]
+    assert ctypes.c_int.in_dll(library, "device").value == 0, "the current device is another one"
 
 
 def test_two_launches_in_a_call_share_the_tensor_between_them(current_stream, library_of, launches):
@@ -115,10 +119,10 @@ def test_two_launches_in_a_call_share_the_tensor_between_them(current_stream, li
     for x in (10, 11):
         both((x, 20, 30, 40))
     assert launches() == [
-        "arrange (8, 1) x 128, 0 bytes, stream 77, 1 attributes: 10 20 2 3",
-        "product (4, 1) x 64, 70000 bytes, stream 77, 2 attributes: 20 30 40 6 7",
-        "arrange (8, 1) x 128, 0 bytes, stream 77, 1 attributes: 11 20 2 3",
-        "product (4, 1) x 64, 70000 bytes, stream 77, 2 attributes: 20 30 40 6 7",
+        "arrange on 0 (8, 1) x 128, 0 bytes, stream 77, 1 attributes: 10 20 2 3",
+        "product on 0 (4, 1) x 64, 70000 bytes, stream 77, 2 attributes: 20 30 40 6 7",
+        "arrange on 0 (8, 1) x 128, 0 bytes, stream 77, 1 attributes: 11 20 2 3",
+        "product on 0 (4, 1) x 64, 70000 bytes, stream 77, 2 attributes: 20 30 40 6 7",
     ]
 
 

@@ -947,13 +947,34 @@ def test_in_inference_mode_torch_is_not_told_and_y_is_the_same(name, M, monkeypa
         assert torch.equal(layer(x), y)
 
 
+VIEWS = {
+    "negated": lambda tensor: torch._neg_view(-tensor),
+    "every second": lambda tensor: torch.stack((tensor, tensor + 1), -1)[..., 0],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize("M", [1, 16, 70])
-def test_a_negated_view_is_not_read_as_it_lies_in_memory(M):
-    layer, x = make(**KINDS["16 bits"]).layer, activations(M, K)
-    negated = torch._neg_view(x)
-    assert negated.is_neg()
+def test_a_view_is_not_read_as_it_lies_in_memory(M, view):
+    layer, x = make(nbits=4, group_size=64, bias=torch.float16).layer, activations(M, K)
+    y = layer(x)
+    for name in ("scales", "zeros", "bias"):
+        setattr(layer, name, torch.nn.Parameter(view(getattr(layer, name)), requires_grad=False))
     with torch.inference_mode():
-        assert torch.equal(layer(negated), layer(-x))
+        assert torch.equal(layer(view(x)), y)
+
+
+def test_x_without_memory_counts_as_zeros():
+    layer = make(**KINDS["16 bits"]).layer
+    with torch.inference_mode():
+        y = layer(torch._efficientzerotensor((2, K), dtype=torch.float16))
+    assert torch.equal(y, torch.zeros_like(y))
+
+
+def test_x_that_requires_grad_is_refused_in_inference_mode_too(x):
+    layer, x = make(**KINDS["16 bits"]).layer, x.clone().requires_grad_()
+    with torch.inference_mode(), torch.enable_grad(), pytest.raises(ValueError, match="x requires"):
+        layer(x)
 
 
 def test_a_bias_of_another_shape_cannot_be_put_in(layer):

@@ -79,8 +79,8 @@ extern "C" int launch(const Launch* launch, const int64_t* numbers) {
   return launch_there(*launch, numbers[0], &numbers[1]);
 }
 
-// The same right behind the launch of another library; the tensors of both overlap in one, which
-// the first writes and the second reads: it leaves out the first of all.
+// The same right behind a launch of another library, which has two tensors. numbers: the stream,
+// those two, and the others of this launch, whose first is the second of those.
 extern "C" int launch_behind(
     Launcher* launch_first, const Launch* first, const Launch* launch, const int64_t* numbers) {
   const int error = launch_first(first, numbers);

@@ -6,24 +6,28 @@
 static_assert(TILES == 1 && WARPS_N % 4 == 0, "four warps make 64 rows of W for a wgmma");
 constexpr int BUFFERS = ROWS == 256 ? 2 : 4;  // planes of weights that wgmma reads at once
 
-// By which rows g and g + 8 of W make weights of codes.
+// By which rows g and g + 8 of W make weights of codes: scale * (code - base) + shift.
 struct Scaling {
-  half2 scale[2], shift[2];
+  half2 base[2], scale[2], shift[2];
 };
 
+// Half cannot hold zero * scale to the last digit: all weights of a group would be off by as much.
+// So base has the whole part of the zero, which comes off a code exactly; shift has the rest of it.
 __device__ inline void load_scaling(const Stage& from, int part, int warp_n, Scaling& of) {
   #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int row = row_of(warp_n, i);
     const float scale = HAS_SCALES ? static_cast<float>(from.scales[part][row]) : 1.0f;
     const float zero = HAS_ZEROS ? static_cast<float>(from.zeros[part][row]) : 0.0f;
+    const float whole = MODE == FMA ? 0.0f : rintf(zero);
+    of.base[i] = __float2half2_rn(OFFSET + whole);
     of.scale[i] = __float2half2_rn(scale);
-    of.shift[i] = __float2half2_rn(MODE == FMA ? zero : -zero * scale);
+    of.shift[i] = __float2half2_rn(MODE == FMA ? zero : (whole - zero) * scale);
   }
 }
 
-__device__ inline half2 weights_of(half2 codes, half2 scale, half2 shift) {
-  if (OFFSET != 0.0f) codes = __hsub2(codes, __float2half2_rn(OFFSET));
+__device__ inline half2 weights_of(half2 codes, half2 base, half2 scale, half2 shift) {
+  if (OFFSET != 0.0f || (HAS_ZEROS && MODE != FMA)) codes = __hsub2(codes, base);
   if (!HAS_SCALES) return HAS_ZEROS ? __hadd2(codes, shift) : codes;
   return HAS_ZEROS ? __hfma2(codes, scale, shift) : __hmul2(codes, scale);
 }
@@ -53,7 +57,7 @@ __device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, P
     #pragma unroll
     for (int i = 0; i < 4; ++i) {
       group_hold(weights[i]);
-      weights[i] = weights_of(codes[i], of.scale[i % 2], of.shift[i % 2]);
+      weights[i] = weights_of(codes[i], of.base[i % 2], of.scale[i % 2], of.shift[i % 2]);
     }
     group_fence();
     group_multiply_add<ROWS>(totals[0], weights, x + plane * 2 * ROWS);

@@ -42,6 +42,15 @@ def test_an_honest_kernel_is_measured():
     assert 0 < result.error < 2**-11
 
 
+def test_of_a_transposed_product_y_has_as_many_columns_as_w():
+    problem = Problem(WeightFormat(16), M=128, N=40, K=256, transposed=True)
+
+    def call(right, x, W):
+        return right(x, W.T)
+
+    assert measured(call, problem).copies == 4  # with y of 40 columns it would be 6
+
+
 def test_of_large_batches_fewer_copies_exceed_the_l2_because_y_goes_through_it_too():
     problem = Problem(WeightFormat(16), M=128, N=40, K=256)
     copies, own_bytes = measured(honest, problem).copies, 2 * (40 * 256 + 128 * 40)
