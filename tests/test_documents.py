@@ -93,14 +93,14 @@ def test_the_costs_of_a_call_in_readme_are_those_of_the_record():
         for M, row in record["rows"].items()
     }
     prose = " ".join((ROOT / "README.md").read_text().split())
-    (launch, *_, one), (launches, *_, two), (*_, dense) = totals.values()
+    (launch, *_, one), (launches, *_, two), (*_, dense) = (totals[M] for M in (1, 16, 1024))
     assert max(one - launch, two - launches) < 15
     assert f"{one:.1f} µs at 4096 x 4096 and M = 1, {launch:.1f} of them the launch" in prose
     assert f"{two:.1f} µs at M = 16, where" in prose
     assert f"launches twice, {launches:.1f} of them the launches" in prose
-    assert f"and {dense:.1f} µs where it dequantizes, most of it Triton's launch" in prose
-    parts = record["rows"]["1024"]["parts"]
-    assert parts["dequantizing"]["own_us"] > dense / 2
+    assert f"and {dense:.1f} µs at 3072 x 8192 and M = 1024, where it dequantizes" in prose
+    share = record["rows"]["1024"]["parts"]["dequantizing"]["own_us"] / dense
+    assert "which is half of it" in prose and 0.45 < share < 0.55
 
 
 def test_the_times_of_the_ternary_kernels_in_readme_are_those_of_the_record():
@@ -161,15 +161,16 @@ def test_how_far_many_rows_are_from_cublas_in_readme_is_the_record():
     of = {(r.kernel, r.N, r.K): r for r in rows if r.M == 4096 and not r.transposed}
     shapes = [(N, K) for kernel, N, K in of if kernel == "gemlite_linear"]
     both = [(of["gemlite_linear", *shape], of["cublas", *shape]) for shape in shapes]
-    p20 = max(ours.p20_us / cublas.p20_us for ours, cublas in both)
+    second, p20 = sorted(ours.p20_us / cublas.p20_us for ours, cublas in both)[-2:]
     p50 = max(ours.p50_us / cublas.p50_us for ours, cublas in both)
     prose = " ".join((ROOT / "README.md").read_text().split())
     assert len(both) == 6
     said = re.search(
         r"the layer's median was within (\S+) times that of cuBLAS in fp16, measured right after "
-        r"it, at all six shapes of the table, its p20 within (\S+) times",
+        r"it, at all six shapes of the table, its p20 within (\S+) times "
+        r"\(28672 x 8192; elsewhere within (\S+)\)",
         prose,
     )
-    assert [float(said[1]), float(said[2])] == [
-        math.ceil(100 * ratio) / 100 for ratio in (p50, p20)
+    assert list(map(float, said.groups())) == [
+        math.ceil(100 * ratio) / 100 for ratio in (p50, p20, second)
     ]
