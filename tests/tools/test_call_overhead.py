@@ -80,6 +80,19 @@ def test_a_cuda_kernel_has_the_same_parts(monkeypatch):
         assert launched == [("operand 0", "y")], name
 
 
+def test_what_a_launch_leads_to_is_kept_as_long_as_it_is_repeated(monkeypatch):
+    monkeypatch.setattr(call_overhead.cuda, "ReadyLaunch", Launch)
+    made = []
+
+    def run():
+        y = torch.empty(0).new_empty(2, 3)
+        made.append(y.data_ptr())
+        Launch([])((y.data_ptr(),))
+
+    (_, pointers), kept = call_overhead.launch_of(run)
+    assert list(pointers) == made == [kept[0].data_ptr()]
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_it_says_so_in_one_sentence():
     with pytest.raises(SystemExit, match="needs a CUDA GPU that torch can see") as ended:
