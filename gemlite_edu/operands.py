@@ -152,10 +152,16 @@ def whole_tiles(x, tile):
     return torch.nn.functional.pad(x, (0, missing)) if missing else x
 
 
-def aligned(tensor):
-    """The tensor, contiguous; a copy where it begins between two pieces of 16 bytes."""
+def laid_out(tensor):
+    """The tensor, contiguous, and no view that torch negates later."""
     if tensor.is_neg() or not tensor.is_contiguous():  # asking is faster than calling
-        tensor = tensor.resolve_neg().contiguous()
+        return tensor.resolve_neg().contiguous()
+    return tensor
+
+
+def aligned(tensor):
+    """The tensor, `laid_out`; a copy where it begins between two pieces of 16 bytes."""
+    tensor = laid_out(tensor)
     return tensor.clone() if tensor.data_ptr() % _ALIGNMENT else tensor
 
 

@@ -14,6 +14,7 @@ from gemlite_edu.eager import is_direct
 from gemlite_edu.fast_launches import Types
 from gemlite_edu.fast_types import FAST, check_taken, chosen
 from gemlite_edu.matmul_choices import MATMUL_TYPES
+from gemlite_edu.operands import laid_out
 from gemlite_edu.operator_form import OperatorForm
 from gemlite_edu.triton_matmul import Epilogue, TritonWeight, dense, matmul
 
@@ -90,7 +91,8 @@ def _of_fitting(
     )
     if isinstance(product, str):
         tensors = x, token_scales, words, high, scales, zeros, channel_scales, bias
-        return _by_others(*map(_laid_out, tensors), form, product)
+        tensors = (tensor if tensor is None else laid_out(tensor) for tensor in tensors)
+        return _by_others(*tensors, form, product)
     if product is not None:
         return product(x, words, scales, zeros, channel_scales, token_scales, bias)
 
@@ -119,7 +121,7 @@ def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_devi
 def _by_others(
     x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
 ):
-    """y by the library or a Triton kernel; x fits and has rows, all are `_laid_out`."""
+    """y by the library or a Triton kernel; x fits and has rows, all are `laid_out`."""
     if x.is_cpu:
         _notice_cpu()
     of = OperatorForm.of_text(form)
@@ -131,13 +133,6 @@ def _by_others(
     else:
         y = _by_triton(MATMUL_TYPES[matmul_type], rows, weight, epilogue, of.dot_dtype)
     return y.view(*x.shape[:-1], weight.N)
-
-
-def _laid_out(tensor):
-    """A tensor as Triton reads it: contiguous, and no view that torch negates later."""
-    if tensor is None or (tensor.is_contiguous() and not tensor.is_neg()):
-        return tensor
-    return tensor.resolve_neg().contiguous()
 
 
 def _by_triton(name, x, weight, epilogue, dot_dtype):
