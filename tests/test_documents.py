@@ -82,8 +82,11 @@ def test_the_readme_says_what_the_report_of_the_h200_says():
     assert f"fragment included ({report['ternary']['tests']['passed']} tests)" in prose
     assert f"transposed ({report['triton']['tests']['passed']} tests)" in prose
     assert f"names end in fast ({report['fast']['tests']['passed']} tests)" in prose
+    assert f"without an error ({report['notebooks']['tests']['passed']} cells)" in prose
     parts = ("kernels", "fast", "ternary", "triton", "sanitizer", "notebooks")
     assert all(report[part]["passed"] for part in parts)
+    (day,) = {report[part]["date"] for part in parts}
+    assert f"All that on {day};" in prose
 
 
 def test_the_costs_of_a_call_in_readme_are_those_of_the_record():

@@ -29,6 +29,7 @@ TRITON_TESTS = tuple(
 TERNARY_TESTS = "tests/gpu/test_ternary_on_gpu.py"
 FAST_TESTS = tuple(f"tests/gpu/test_{name}_on_gpu.py" for name in ("fast", "fast_calls"))
 EDGE_CASES = [sys.executable, "tests/gpu/edge_cases.py"]
+LESSONS = ("notebooks", "solutions")
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 SHARDS = 4  # processes that share out tests: most of the time goes to the oracle, on the CPU
 
@@ -108,12 +109,14 @@ def speed():
 
 
 def notebooks():
-    """The notebooks on this machine, for errors only: timings and devices differ."""
+    """The notebooks here, for errors only, since timings and devices differ: a file a process."""
     missing = [name for name in ("nbval", "ipykernel") if not importlib.util.find_spec(name)]
     if missing:
         return {"passed": None, "not run": f"{' and '.join(missing)} not installed"}
     lax = ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout=120"]
-    return run_pytest("notebooks", "solutions", *lax, "-p", "no:cacheprovider")
+    files = [str(path) for path in sorted(ROOT.glob("*/*.ipynb")) if path.parent.name in LESSONS]
+    with ThreadPoolExecutor(SHARDS) as threads:
+        return added_up(threads.map(partial(run_pytest, *lax, "-p", "no:cacheprovider"), files))
 
 
 def run_shards(*arguments):
