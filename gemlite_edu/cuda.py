@@ -68,6 +68,7 @@ class ReadyLaunch:
     def __init__(self, library, plan, device, behind=None):
         self._library, self._device = library, device.index
         shape = *plan.grid, plan.threads, plan.shared_bytes
+        self._blocks = f"{plan.threads} threads and {plan.shared_bytes} bytes of shared memory"
         numbers = device.index, *shape, plan.cluster, plan.starts_early, len(plan.integers)
         numbers += plan.integers
         self._plan = _struct_of(len(numbers)).pack(*numbers)
@@ -75,6 +76,7 @@ class ReadyLaunch:
         if behind is not None:
             address = ctypes.cast(behind._library.launch, ctypes.c_void_p)
             self.launch = partial(library.launch_behind, address, behind._plan, self._plan)
+            self._blocks = f"{behind._blocks}, then of {self._blocks}"
 
     def __call__(self, pointers):
         """Launch on the current stream of the device.
@@ -83,7 +85,10 @@ class ReadyLaunch:
         """
         error = self.launch(self.numbers(pointers))
         if error:
-            raise RuntimeError(f"the launch failed: {self._library.error_text(error).decode()}")
+            why = self._library.error_text(error).decode()
+            raise RuntimeError(
+                f"the launch failed: {why} (blocks of {self._blocks}, besides what the text takes)"
+            )
 
     def numbers(self, pointers):
         """What `launch` takes of bindings.cu."""

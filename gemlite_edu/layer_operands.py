@@ -99,6 +99,25 @@ def check_bias_shape(bias, N):
         raise ValueError(f"bias must have shape ({N},), got {tuple(bias.shape)}")
 
 
+def check_replacement(name, new, packed, N, device):
+    """Raise unless a packed layer of N outputs may have `new` for its `packed`; None: for nothing.
+
+    device: of its words, which alone may go to another.
+    """
+    if name == "bias" and new is not None:
+        check_bias_shape(new, N)
+    elif name != "bias" and _kind_of(new) != _kind_of(packed):
+        raise ValueError(
+            f"{name} must stay {_kind_of(packed)}, got {_kind_of(new)}: pack the layer again"
+        )
+    if new is not None and name != "W_q" and new.device != device:
+        raise ValueError(f"{name} is on {new.device} and the layer on {device}: move it there")
+
+
+def _kind_of(tensor):
+    return None if tensor is None else f"{tensor.dtype} {tuple(tensor.shape)}"
+
+
 def fits_16_bits(scales, zeros, nbits, dtype):
     """Whether dense weights of 16-bit `dtype` are finite, and nearly what the codes say.
 

@@ -10,7 +10,7 @@ from gemlite_edu.dtypes import DType
 from gemlite_edu.fast_types import chosen, fast_types
 from gemlite_edu.layer_form import LayerForm, read_metadata
 from gemlite_edu.layer_operands import (
-    check_bias_shape,
+    check_replacement,
     check_tensor,
     is_int,
     scaled_activations_of,
@@ -101,6 +101,7 @@ class GemLiteLinear(torch.nn.Module):
 
     def _take_weights(self, weights):
         """Parameters that no training changes, `metadata` for a file, and the operator's form."""
+        self._operator_form = None  # until all are there
         for name, tensor in weights.tensors.items():
             if tensor is not None:
                 own = tensor.detach().clone(memory_format=torch.contiguous_format)
@@ -125,10 +126,12 @@ class GemLiteLinear(torch.nn.Module):
         return x.to(self.input_dtype.value), None
 
     def __setattr__(self, name, value):
-        """ValueError for a bias of another shape. A module as `scale_activations` is a function
-        like others."""
-        if name == "bias" and isinstance(value, torch.Tensor) and self._form is not None:
-            check_bias_shape(value, self.out_features)
+        """ValueError for a tensor that the kernels would read wrongly. A module as
+        `scale_activations` is a function like others."""
+        is_one = name in TENSORS and isinstance(value, torch.Tensor | None)
+        if is_one and self._operator_form is not None:
+            own, words = getattr(self, name, value), getattr(self, "W_q", value)
+            check_replacement(name, value, own, self.out_features, words.device)
         if name == "scale_activations":
             object.__setattr__(self, name, value)
         else:

@@ -133,7 +133,12 @@ def test_an_error_of_either_launch_is_said_and_ends_the_call(
     plans = [Launch({}, (1, 1), count, 0, (0, 0)) for count in threads]
     first = cuda.ReadyLaunch(library_of("arrange", 2), plans[0], GPU)
     both = cuda.ReadyLaunch(library_of("product", 2), plans[1], GPU, behind=first)
-    with pytest.raises(RuntimeError, match="the launch failed: too many threads"):
+    blocks = "blocks of {} threads and 0 bytes of shared memory, then of {} threads".format(
+        *threads
+    )
+    with pytest.raises(
+        RuntimeError, match=rf"the launch failed: too many threads \({blocks} and 0"
+    ):
         both((1, 2, 3))
     assert len(launches()) == before
 

@@ -985,6 +985,33 @@ def test_a_bias_of_another_shape_cannot_be_put_in(layer):
     layer.bias = torch.nn.Parameter(torch.zeros(N), requires_grad=False)
 
 
+@pytest.mark.parametrize("name", ["W_q", "scales", "zeros"])
+def test_weights_that_the_kernels_would_read_wrongly_cannot_be_put_in(layer, x, name):
+    y, own = layer(x), getattr(layer, name)
+    for wrong in (own[:-1], own.to(torch.int8), own.flatten(), None):
+        wrong = wrong if wrong is None else torch.nn.Parameter(wrong, requires_grad=False)
+        with pytest.raises(ValueError, match=f"{name} must stay torch.* got .*: pack the layer"):
+            setattr(layer, name, wrong)
+    with pytest.raises(ValueError, match="high must stay None, got torch"):
+        layer.high = own
+    with pytest.raises(TypeError, match="cannot assign"):
+        setattr(layer, name, 2.0)
+    assert torch.equal(layer(x), y)
+
+
+@pytest.mark.parametrize("name", ["scales", "bias"])
+def test_a_tensor_on_another_device_cannot_be_put_in(layer, name):
+    elsewhere = torch.empty_like(layer.scales if name == "scales" else layer.bias, device="meta")
+    with pytest.raises(ValueError, match=f"{name} is on meta and the layer on cpu: move it"):
+        setattr(layer, name, torch.nn.Parameter(elsewhere, requires_grad=False))
+
+
+def test_a_layer_can_be_moved_tensor_by_tensor(layer):
+    for name, tensor in list(layer.named_parameters()):
+        setattr(layer, name, torch.nn.Parameter(tensor.to("meta"), requires_grad=False))
+    assert {tensor.device.type for tensor in layer.parameters()} == {"meta"}
+
+
 def test_the_operator_refuses_an_x_that_does_not_fit(layer, x):
     operands = None, *layer._tensors(), layer._operator_form, ""
     for wrong in (x[:, :-1], x.float()):
