@@ -1,43 +1,71 @@
-"""Write README's table of performance from benchmarks/data/bench_*.csv.
+"""Write the tables of performance in README.md and docs/benchmarks.md.
 
-python tools/benchmark_table.py
+python tools/benchmark_table.py      (from benchmarks/data/bench_*.csv)
 """
 
 import os
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
+
+from cells_behind import cells_behind
 
 from gemlite_edu import measurements, roofline
 from gemlite_edu.bench.problem import WeightFormat
 
-PAGE = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
 BEGIN = "<!-- benchmark table: python tools/benchmark_table.py -->"
 END = "<!-- end of the benchmark table -->"
-WEIGHTS = ("W4 g128", "W4", "W7 sparse")
-BATCHES = (1, 3, 4, 7, 16, 24, 48, 64, 100, 256, 1024, 4096)
 EXPLANATION = """\
 Median microseconds of a call, and how much of the limit it reached; in bold the fastest, and what
 its spread (p20 to p80) does not tell from it. The limit is what the roofline allows: the least
 bytes of x, y, packed weights, 16-bit scales and zeros at the measured read bandwidth, or the
 operations at the measured rate of a large fp16 product, whichever takes longer. fp16 is the
 fastest kernel on unquantized weights; kernels with a8 in their name take int8 x; of W7 sparse one
-weight of each pair is kept, in the bytes of W4. Errors are ||y - y64|| / ||y64|| against fp64.
-Other widths and batches, all kernels on fp16, and the spread of the times are in"""
+weight of each pair is kept, in the bytes of W4. Errors are ||y - y64|| / ||y64|| against fp64."""
 
 
-def tables(folder=measurements.FOLDER):
-    """The lines of Markdown between the marks, from every bench_*.csv in `folder`."""
+@dataclass(frozen=True)
+class Page:
+    """Where tables stand between marks, and of what; None for all."""
+
+    path: Path
+    rest: str  # what else there is, and where
+    weights: tuple | None = None
+    batches: tuple | None = None
+    tells_what_is_behind: bool = False
+
+
+README = Page(
+    ROOT / "README.md",
+    "Other widths and batches, and every cell in which another library is ahead, are in "
+    "[docs/benchmarks.md](docs/benchmarks.md); all kernels on fp16 and the spread of the times in "
+    "[benchmarks/data](benchmarks/data).",
+    ("W4 g128", "W4", "W7 sparse"),
+    (1, 3, 4, 7, 16, 24, 48, 64, 100, 256, 1024, 4096),
+)
+EVERYTHING = Page(
+    ROOT / "docs" / "benchmarks.md",
+    "All kernels on fp16 and the spread of the times are in [benchmarks/data](../benchmarks/data).",
+    tells_what_is_behind=True,
+)
+
+
+def tables(folder=measurements.FOLDER, page=README):
+    """The lines of Markdown between the marks of a page, from every bench_*.csv in `folder`."""
     paths = [path for path in sorted(folder.glob("bench_*.csv")) if _is_committed(path)]
     if not paths:
         yield "How fast the kernels themselves are is not measured yet."
         return
     yield EXPLANATION
-    yield ", ".join(f"[{path.name}](benchmarks/data/{path.name})" for path in paths) + "."
+    yield page.rest
     for path in paths:
         rows = measurements.newest(measurements.read(path))
         if rows:
             yield from ["", _about(rows)]
-            yield from _of_device(rows)
+            if page.tells_what_is_behind:
+                yield from cells_behind(rows)
+            yield from _of_device(rows, page)
 
 
 def _is_committed(path):
@@ -53,12 +81,14 @@ def _is_committed(path):
     return "did not match any file" not in found.stderr
 
 
-def _of_device(rows):
+def _of_device(rows, page):
     roofs = max(row.read_gb_per_s for row in rows), max(row.matmul_tflops for row in rows)
+    there = [row for row in rows if page.batches is None or row.M in page.batches]
+    widths = page.weights or dict.fromkeys(row.weights for row in rows if row.weights != "W16")
     for transposed in (False, True):
-        one_way = [row for row in rows if row.transposed == transposed and row.M in BATCHES]
+        one_way = [row for row in there if row.transposed == transposed]
         baseline = _fastest_fp16(one_way)
-        for weights in WEIGHTS:
+        for weights in widths:
             quantized = [row for row in one_way if row.weights == weights]
             if quantized:
                 product = ", the transposed product x W" if transposed else ""
@@ -84,7 +114,8 @@ def _several(rows, name):
 
 def _fastest_fp16(rows):
     """{(M, N, K): the fastest row on unquantized weights}"""
-    rows = [row for row in rows if row.weights == "W16" and not row.refused]
+    rows = [row for row in rows if row.weights == "W16" and row.x_dtype == "float16"]
+    rows = [row for row in rows if not row.refused]
     rows.sort(key=lambda row: -row.p50_us)
     return {_shape(row): row for row in rows}
 
@@ -138,14 +169,15 @@ def _errors(rows):
     return f"Largest errors: {', '.join(found)}."
 
 
-def page_with_table(text, folder=measurements.FOLDER):
+def page_with_table(text, folder=measurements.FOLDER, page=README):
     """The page's text with what stands between its marks made anew."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"the page has not both marks, {BEGIN} and {END}: put them back")
-    return "\n".join([before + BEGIN, *tables(folder), END]) + after
+    return "\n".join([before + BEGIN, *tables(folder, page), END]) + after
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page_with_table(PAGE.read_text()))
+    for page in (README, EVERYTHING):
+        page.path.write_text(page_with_table(page.path.read_text(), page=page))

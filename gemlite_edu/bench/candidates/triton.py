@@ -1,10 +1,12 @@
 """The Triton kernels of this package, each by itself, and the layer that chooses among them."""
 
 import hashlib
+import inspect
 from functools import partial
 
 import torch
 
+from gemlite_edu import batch_launches, batch_times, fast_launches, fast_types, matmul_choices
 from gemlite_edu.bench.candidate import Candidate, Prepared
 from gemlite_edu.bench.candidates import fast, fast_batch
 from gemlite_edu.dtypes import DType
@@ -53,6 +55,11 @@ _TYPE_OF = {name: matmul_type for matmul_type, name in MATMUL_TYPES.items()}
 _BUILD = all_kernels_hash()
 CANDIDATES = [_candidate(f"triton_{name}", _TYPE_OF[name], _BUILD) for name in KERNELS]
 CANDIDATES.append(_candidate("dequantize_then_cublas", "DEQUANTIZE", _BUILD))
-_ALL_BUILDS = "".join([_BUILD, *(one.build for one in fast.CANDIDATES + fast_batch.CANDIDATES)])
-_LAYER_BUILD = hashlib.sha256(_ALL_BUILDS.encode()).hexdigest()
+_CHOOSING = (batch_launches, batch_times, fast_launches, fast_types, matmul_choices)
+_LAYER_TEXTS = [
+    _BUILD,
+    *(one.build for one in fast.CANDIDATES + fast_batch.CANDIDATES),
+    *map(inspect.getsource, _CHOOSING),
+]
+_LAYER_BUILD = hashlib.sha256("".join(_LAYER_TEXTS).encode()).hexdigest()
 CANDIDATES.append(_candidate("gemlite_linear", None, _LAYER_BUILD))
