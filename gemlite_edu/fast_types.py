@@ -24,8 +24,8 @@ def fast_types(layout, x_dtype, y_dtype, device, N):
     return names if names and _compiles(capability_of(device)) else ()
 
 
-def chosen(kind, M, N, layout, x_dtype, y_dtype, device):
-    """The matmul type for M rows of x and N rows of such weights.
+def chosen(kind, M, N, layout, x_dtype, y_dtype, device, is_captured=False):
+    """The matmul type for M rows of x and N rows of such weights, in a call or in a CUDA graph.
 
     Where others would dequantize, GEMM_FAST is taken unless its tiles fill the GPU so unevenly that
     it should take longer: `batch_times`.
@@ -33,7 +33,8 @@ def chosen(kind, M, N, layout, x_dtype, y_dtype, device):
     name = choose(kind, M, fast_types(layout, x_dtype, y_dtype, device, N))
     if name == "GEMM_FAST" and choose(kind, M) == "DEQUANTIZE":
         weights = FastWeights(layout.nbits, layout.group_size)
-        return "DEQUANTIZE" if batch_times.is_sooner_dense(M, N, layout.K, weights) else name
+        if batch_times.is_sooner_dense(M, N, layout.K, weights, is_captured):
+            return "DEQUANTIZE"
     return name
 
 

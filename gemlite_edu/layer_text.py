@@ -5,11 +5,15 @@ from gemlite_edu.matmul_choices import MATMUL_TYPES, choices
 from gemlite_edu.weight_modes import ChannelScaleMode
 
 
-def explained(layer, M, chosen, kind, fast):
-    """The text of `GemLiteLinear.explain`. chosen: for M rows; kind, fast: as for `choices`."""
+def explained(layer, M, chosen, captured, kind, fast):
+    """The text of `GemLiteLinear.explain`.
+
+    chosen, captured: for M rows, in a call and in a CUDA graph. kind, fast: as for `choices`.
+    """
     scales = ChannelScaleMode.of(layer.channel_scales is not None, layer.scaled_activations)
     lines = [
         f"M = {M}: {chosen}, {MATMUL_TYPES[chosen]}",
+        *([f"  in a CUDA graph: {captured}"] if captured != chosen else []),
         f"{kind}:",
         *(
             f"  up to {limit} rows: {_named(name, kind)}" if limit else f"  beyond: {name}"

@@ -198,8 +198,9 @@ class GemLiteLinear(torch.nn.Module):
             raise ValueError(f"M must be an int of at least 1, got {M!r}")
         types = self.input_dtype.value, self.output_dtype.value
         fast = fast_types(self.layout, *types, self.W_q.device, self.out_features)
-        name = chosen(self._kind, M, self.out_features, self.layout, *types, self.W_q.device)
-        return explained(self, M, name, self._kind, fast)
+        problem = self._kind, M, self.out_features, self.layout, *types, self.W_q.device
+        names = chosen(*problem), chosen(*problem, is_captured=True)
+        return explained(self, M, *names, self._kind, fast)
 
     def extra_repr(self):
         """Sizes, width, groups and types."""

@@ -89,9 +89,10 @@ def _of_fitting(
         None if channel_scales is None else channel_scales.dtype,
         None if bias is None else bias.dtype,
     )
+    tensors = x, token_scales, words, high, scales, zeros, channel_scales, bias
+    if isinstance(product, _DenseInGraphs):
+        product = product.now(lambda: _by_others(*tensors, form, "DEQUANTIZE"))
     if isinstance(product, str):
-        tensors = x, token_scales, words, high, scales, zeros, channel_scales, bias
-        tensors = (tensor if tensor is None else laid_out(tensor) for tensor in tensors)
         return _by_others(*tensors, form, product)
     if product is not None:
         return product(x, words, scales, zeros, channel_scales, token_scales, bias)
@@ -101,7 +102,7 @@ def _of_fitting(
 def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_device, *dtypes):
     """The product by a CUDA kernel, see `fast_matmul.prepared`, or the matmul type of another.
 
-    None for x that does not fit.
+    `_DenseInGraphs` where a CUDA graph takes another; None for x that does not fit.
     """
     layout, mode, expected_dtype, y_dtype, _, kind = OperatorForm.of_text(form)
     fits = x_dtype == expected_dtype and device == words_device and shape[-1:] == (layout.K,)
@@ -110,18 +111,43 @@ def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_devi
         check_taken(matmul_type, layout, expected_dtype, y_dtype, words_device, N)
     if not fits or M == 0 or device.type == "meta":
         return None
-    if not matmul_type:
-        matmul_type = chosen(kind, M, N, layout, x_dtype, y_dtype, device)
+    is_free, problem = not matmul_type, (kind, M, N, layout, x_dtype, y_dtype, device)
+    if is_free:
+        matmul_type = chosen(*problem)
     if matmul_type not in FAST:
         return matmul_type
     types = Types(x_dtype, y_dtype, *(dtype or torch.float32 for dtype in dtypes))
-    return FAST[matmul_type].prepared(shape, N, types, layout, mode, device)
+    product = FAST[matmul_type].prepared(shape, N, types, layout, mode, device)
+    if is_free and chosen(*problem, is_captured=True) == "DEQUANTIZE":
+        return _DenseInGraphs(product)
+    return product
 
 
-def _by_others(
-    x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
-):
-    """y by the library or a Triton kernel; x fits and has rows, all are `laid_out`."""
+class _DenseInGraphs:
+    """Of a problem that dense weights take the GPU less time for, and the host more than both.
+
+    product: of a CUDA kernel, for calls outside of CUDA graphs.
+    """
+
+    def __init__(self, product):
+        self._product, self._is_ready = product, False
+
+    def now(self, run_dense):
+        """The product for this call, or "DEQUANTIZE". run_dense: called once, ahead of captures,
+        in which a library may not begin its work."""
+        if torch.cuda.is_current_stream_capturing():
+            return "DEQUANTIZE"
+        if not self._is_ready:
+            self._is_ready = True
+            run_dense()
+        return self._product
+
+
+def _by_others(*operands):
+    """y by the library or a Triton kernel, of what `linear` takes; x fits and has rows."""
+    *tensors, form, matmul_type = operands
+    tensors = (tensor if tensor is None else laid_out(tensor) for tensor in tensors)
+    x, token_scales, words, high, scales, zeros, channel_scales, bias = tensors
     if x.is_cpu:
         _notice_cpu()
     of = OperatorForm.of_text(form)

@@ -29,13 +29,13 @@ def took():
 
 @pytest.fixture(scope="module")
 def losses(took):
-    """By how much what is chosen took longer than the other, 1 for as long or less."""
+    """By how much what a graph takes took longer than the other, 1 for as long or less."""
     found = {}
     for (kernel, *problem), dense in took.items():
         if kernel == DENSE:
             nbits, M, N, K = problem
             fused = took[FUSED, *problem]
-            is_dense = is_sooner_dense(M, N, K, FastWeights(nbits, 128))
+            is_dense = is_sooner_dense(M, N, K, FastWeights(nbits, 128), is_captured=True)
             found[tuple(problem)] = (dense if is_dense else fused) / min(dense, fused)
     return found
 
@@ -49,12 +49,12 @@ def test_what_was_measured_is_near(took, kernel, estimate, most):
 
 def test_the_choice_is_seldom_the_longer_one(took, losses):
     assert {nbits for nbits, *_ in losses} == {8, 4, 2}
-    assert max(losses.values()) < 1.25 and statistics.mean(losses.values()) < 1.01
     mean, most = statistics.mean(losses.values()) - 1, max(losses.values()) - 1
+    assert mean < 0.005 and most < 0.05
     prose = " ".join(README.read_text().split())
     assert (
-        f"At the {len(losses)} problems of 8, 4 and 2 bits at which both were measured this choice "
-        f"cost the GPU {mean:.1%} on average, and {most:.0%} at most"
+        f"At the {len(losses)} problems of 8, 4 and 2 bits at which both were measured it costs "
+        f"{mean:.1%} on average, and {most:.0%} at most"
     ) in prose
     example = (4, 1024, 5120, 13824)
     assert f"{took[FUSED, *example]:.0f} µs fused, {took[DENSE, *example]:.0f} dequantized" in prose

@@ -149,6 +149,17 @@ def test_a_graph_may_be_the_first_to_call_a_layer():
     assert torch.equal(captured, layer(x))
 
 
+def test_a_graph_takes_what_only_the_host_would_be_slower_with():
+    layer, x = make(4, 128, N=1536, K=384).layer.cuda(), activations(1024, 384).cuda()
+    assert "GEMM_FAST, gemm_a16wn_fast\n  in a CUDA graph: DEQUANTIZE" in layer.explain(1024)
+    assert torch.equal(layer(x), layer.forward_manual(x, "GEMM_FAST"))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = layer(x)
+    graph.replay()
+    assert torch.equal(captured, layer.forward_manual(x, "DEQUANTIZE"))
+
+
 # torch.compile, streams, devices
 
 
@@ -166,6 +177,19 @@ def test_torch_compile_with_cuda_graphs(fresh_compiler, problem, M):
     for seed in range(4):
         x = activations(M, K, seed=seed).cuda()
         assert torch.equal(compiled(x).clone(), model(x))
+
+
+@pytest.mark.parametrize("M", [64, 100, 256, 1024])
+def test_the_tiles_of_many_rows_are_the_same_compiled_and_in_graphs(fresh_compiler, M):
+    layer = make(4, 128, N=4096, K=4096, bias=torch.float16).layer.cuda()
+    assert layer.explain(M).startswith(f"M = {M}: GEMM_FAST, gemm_a16wn_fast\npacked")
+    compiled = torch.compile(layer, fullgraph=True, mode="reduce-overhead")
+    for seed in range(3):
+        x = activations(M, 4096, seed=seed).cuda()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            y = layer(x)
+            torch.cuda.current_stream().synchronize()
+        assert torch.equal(compiled(x).clone(), y)
 
 
 def test_torch_compile_scales_activations_in_the_graph(fresh_compiler):
