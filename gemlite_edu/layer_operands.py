@@ -122,8 +122,8 @@ def fits_16_bits(scales, zeros, nbits, dtype):
     """Whether dense weights of 16-bit `dtype` are finite, and nearly what the codes say.
 
     Rounding costs a weight half of the type's eps: 1/8 of a step between codes is allowed, where
-    quantizing it cost up to 1/2. A step is to be a normal number of the type: what is less loses
-    digits.
+    quantizing it cost up to 1/2. A step is to be a normal number of the type, which has all digits;
+    of 8-bit codes, whose weights are as much larger, one of the type that is not may be 1/16.
     """
     if dtype not in (torch.float16, torch.bfloat16):
         return False
@@ -131,12 +131,15 @@ def fits_16_bits(scales, zeros, nbits, dtype):
     steps = steps[steps > 0]
     if not steps.numel() or not torch.isfinite(steps).all():
         return False
+    is_whole = (steps >= limits.tiny) | (steps == steps.to(dtype))
+    smallest = limits.tiny * min(1, 16 / 2**nbits)
     zeros = torch.zeros(1) if zeros is None else zeros.float()
     reach = max(2**nbits - 1 - zeros.min().item(), zeros.max().item())  # of codes from their zero
     return (
         steps.max().item() * reach < limits.max
         and reach * limits.eps / 2 <= 1 / 8
-        and steps.min().item() >= limits.tiny
+        and steps.min().item() >= smallest
+        and is_whole.all().item()
     )
 
 
