@@ -15,7 +15,7 @@ _COST_OF_A_US = 36_000  # of a cut
 _STEP_SCALES = {8: 0.6, 4: 1.0, 2: 1.8}  # {nbits: how long a step takes, in those of 4 bits}
 _BYTES_BESIDE_A_CUT = 2.2e6  # in a microsecond, of x, its image and y
 _MULTIPLY_ADDS_OF_A_US, _BYTES_OF_A_US = 424e6, 3.33e6
-_STARTS_US = {"fused": 0.5, "dense": 5.0}  # of two kernels; in a cut's cost is one of fused
+_STARTS_US = {"fused": 0.5, "dense": 5.0}  # beside the start of a turn, in a cut's cost
 _HOST_US = 80.0  # of the host, for an eager layer: below that dense weights save nothing
 
 

@@ -4,7 +4,7 @@ It chooses by the number of rows, see `matmul_choices`: a CUDA kernel, a Triton 
 weights and the library.
 """
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import cache, lru_cache, partial
 
 import torch
@@ -124,22 +124,27 @@ def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_devi
 
 
 class _DenseInGraphs:
-    """Of a problem that dense weights take the GPU less time for, and the host more than both.
+    """Of a problem for which dense weights save time in CUDA graphs, and cost time outside of them.
 
-    product: of a CUDA kernel, for calls outside of CUDA graphs.
+    product: of a CUDA kernel, for calls outside; and inside, where dense weights cannot be had.
     """
 
     def __init__(self, product):
-        self._product, self._is_ready = product, False
+        self._product, self._in_graphs = product, None
 
     def now(self, run_dense):
-        """The product for this call, or "DEQUANTIZE". run_dense: called once, ahead of captures,
-        in which a library may not begin its work."""
+        """The product for this call, or "DEQUANTIZE".
+
+        run_dense: called once, outside of graphs: what it compiles and loads, a capture might not
+        allow.
+        """
         if torch.cuda.is_current_stream_capturing():
-            return "DEQUANTIZE"
-        if not self._is_ready:
-            self._is_ready = True
-            run_dense()
+            return self._in_graphs or self._product
+        if self._in_graphs is None:
+            self._in_graphs = self._product
+            with suppress(RuntimeError):  # above all for lack of memory: this call needs no more
+                run_dense()
+                self._in_graphs = "DEQUANTIZE"
         return self._product
 
 

@@ -93,22 +93,47 @@ def test_a_large_batch_goes_where_it_should_be_sooner(as_on_a_gpu, monkeypatch):
         assert torch.equal(layer(x), layer.forward_manual(x, name))
 
 
-def test_a_graph_takes_what_only_the_host_would_be_slower_with(as_on_a_gpu, monkeypatch):
-    layer, x, made = make(4, 128, N=24, K=K).layer, activations(70, K), []
+@pytest.fixture
+def dense_in_graphs(as_on_a_gpu, monkeypatch):
+    """A layer, x, {matmul type: y}, and the calls of `dense`: graphs are to dequantize."""
+    layer, x, calls = make(4, 128, N=24, K=K).layer, activations(70, K), []
     y = {name: layer.forward_manual(x, name) for name in ("GEMM_FAST", "DEQUANTIZE")}
     assert not torch.equal(*y.values())
     dense = triton_ops.dense
-    monkeypatch.setattr(triton_ops, "dense", lambda *of: made.append(of) or dense(*of))
+    monkeypatch.setattr(triton_ops, "dense", lambda *of: calls.append(of) or dense(*of))
     monkeypatch.setattr(batch_times, "is_sooner_dense", lambda *of: of[-1])
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    return layer, x, y, calls
+
+
+def test_a_graph_takes_what_only_the_host_would_be_slower_with(dense_in_graphs, monkeypatch):
+    layer, x, y, calls = dense_in_graphs
     assert layer.explain(70).startswith("M = 70: GEMM_FAST, gemm_a16wn_fast\n  in a CUDA graph: D")
     for _ in range(2):
         assert torch.equal(layer(x), y["GEMM_FAST"])
-        assert len(made) == 1, "what a graph takes is compiled ahead of it, once"
+        assert len(calls) == 1, "what a graph takes is compiled ahead of it, once"
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
     assert torch.equal(layer(x), y["DEQUANTIZE"])
     assert torch.equal(layer.forward_manual(x, "GEMM_FAST"), y["GEMM_FAST"])
     assert "in a CUDA graph" not in layer.explain(64)
+
+
+def test_a_graph_that_calls_first_takes_what_a_call_takes(dense_in_graphs, monkeypatch):
+    layer, x, y, calls = dense_in_graphs
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    assert torch.equal(layer(x), y["GEMM_FAST"]) and not calls
+
+
+def test_where_dense_weights_have_no_room_graphs_do_without(dense_in_graphs, monkeypatch):
+    layer, x, y, _ = dense_in_graphs
+    no_room = mock.Mock(side_effect=torch.OutOfMemoryError)
+    monkeypatch.setattr(triton_ops, "dense", no_room)
+    for is_capturing in (False, False, True):
+        monkeypatch.setattr(
+            torch.cuda, "is_current_stream_capturing", lambda captured=is_capturing: captured
+        )
+        assert torch.equal(layer(x), y["GEMM_FAST"])
+    assert no_room.call_count == 1
 
 
 def test_what_rounds_weights_is_for_weights_that_fit():
