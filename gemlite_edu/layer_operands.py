@@ -87,35 +87,47 @@ def bias_of(bias, N, device):
     if bias is None:
         return None
     check_tensor("bias", bias)
-    if bias.dtype not in _FLOATS:
-        raise TypeError(f"bias must be float16, bfloat16 or float32, got {bias.dtype}")
-    check_bias_shape(bias, N)
+    check_bias(bias, N)
     return bias.to(device)
 
 
-def check_bias_shape(bias, N):
-    """Raise unless the bias is (N,)."""
+def check_bias(bias, N):
+    """Raise unless the bias is (N,), and floating-point."""
+    if bias.dtype not in _FLOATS:
+        raise TypeError(f"bias must be float16, bfloat16 or float32, got {bias.dtype}")
     if tuple(bias.shape) != (N,):
         raise ValueError(f"bias must have shape ({N},), got {tuple(bias.shape)}")
 
 
 def check_replacement(name, new, packed, N, device):
-    """Raise unless a packed layer of N outputs may have `new` for its `packed`; None: for nothing.
+    """Raise unless a layer of N outputs may have `new` in place of what it was packed with.
 
-    device: of its words, which alone may go to another.
+    new: a tensor or None. packed: `form_of` the other. device: of the words, which alone may go to
+    another.
     """
     if name == "bias" and new is not None:
-        check_bias_shape(new, N)
-    elif name != "bias" and _kind_of(new) != _kind_of(packed):
+        check_bias(new, N)
+    elif name != "bias" and not _is_alike(name, form_of(new), packed):
         raise ValueError(
-            f"{name} must stay {_kind_of(packed)}, got {_kind_of(new)}: pack the layer again"
+            f"{name} must stay {_said(packed)}, got {_said(form_of(new))}: pack the layer again"
         )
-    if new is not None and name != "W_q" and new.device != device:
+    if new is not None and name != "W_q" and device.type != "meta" and new.device != device:
         raise ValueError(f"{name} is on {new.device} and the layer on {device}: move it there")
 
 
-def _kind_of(tensor):
-    return None if tensor is None else f"{tensor.dtype} {tuple(tensor.shape)}"
+def form_of(tensor):
+    """(dtype, shape) of a tensor; None for None."""
+    return None if tensor is None else (tensor.dtype, tuple(tensor.shape))
+
+
+def _is_alike(name, new, packed):
+    if name in ("W_q", "high") or new is None or packed is None:
+        return new == packed
+    return new[1] == packed[1] and new[0] in _FLOATS
+
+
+def _said(form):
+    return "none" if form is None else f"{form[0]} {form[1]}"
 
 
 def fits_16_bits(scales, zeros, nbits, dtype):
@@ -123,7 +135,7 @@ def fits_16_bits(scales, zeros, nbits, dtype):
 
     Rounding costs a weight half of the type's eps: 1/8 of a step between codes is allowed, where
     quantizing it cost up to 1/2. A step is to be a normal number of the type, which has all digits;
-    of 8-bit codes, whose weights are as much larger, one of the type that is not may be 1/16.
+    with 8 bits, where weights have more steps, down to 1/16 of those if the type holds it exactly.
     """
     if dtype not in (torch.float16, torch.bfloat16):
         return False

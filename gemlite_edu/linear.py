@@ -12,6 +12,7 @@ from gemlite_edu.layer_form import LayerForm, read_metadata
 from gemlite_edu.layer_operands import (
     check_replacement,
     check_tensor,
+    form_of,
     is_int,
     scaled_activations_of,
     token_scales_of,
@@ -101,16 +102,15 @@ class GemLiteLinear(torch.nn.Module):
 
     def _take_weights(self, weights):
         """Parameters that no training changes, `metadata` for a file, and the operator's form."""
-        self._operator_form = None  # until all are there
-        for name, tensor in weights.tensors.items():
-            if tensor is not None:
-                own = tensor.detach().clone(memory_format=torch.contiguous_format)
-                tensor = torch.nn.Parameter(own, requires_grad=False)
-            setattr(self, name, tensor)
-        self.layout, self.mode = weights.layout, weights.mode
+        made = {name: _parameter_of(tensor) for name, tensor in weights.tensors.items()}
         ints = self._form.to_ints() + weights.to_ints()
-        self.metadata = torch.tensor(ints, dtype=torch.int64, device=self.W_q.device)
+        metadata = torch.tensor(ints, dtype=torch.int64, device=made["W_q"].device)
         form = OperatorForm.of_layer(self._form, weights)
+        self._operator_form = None  # while tensors come one by one
+        for name, tensor in made.items():
+            setattr(self, name, tensor)
+        self.layout, self.mode, self.metadata = weights.layout, weights.mode, metadata
+        self._packed = {name: form_of(tensor) for name, tensor in made.items()}
         self._kind, self._operator_form = form.kind, form.text()
 
     def scale_activations(self, x):
@@ -126,16 +126,24 @@ class GemLiteLinear(torch.nn.Module):
         return x.to(self.input_dtype.value), None
 
     def __setattr__(self, name, value):
-        """ValueError for a tensor that the kernels would read wrongly. A module as
-        `scale_activations` is a function like others."""
+        """ValueError for a tensor in another form than was packed. A module as `scale_activations`
+        is a function like others."""
         is_one = name in TENSORS and isinstance(value, torch.Tensor | None)
         if is_one and self._operator_form is not None:
-            own, words = getattr(self, name, value), getattr(self, "W_q", value)
-            check_replacement(name, value, own, self.out_features, words.device)
+            words = getattr(self, "W_q", value)
+            check_replacement(name, value, self._packed[name], self.out_features, words.device)
+            if name == "bias":
+                self._note_bias(value)
         if name == "scale_activations":
             object.__setattr__(self, name, value)
         else:
             super().__setattr__(name, value)
+
+    def _note_bias(self, bias):
+        """For a file: whether there is one."""
+        metadata = self.metadata.clone()
+        metadata[-1] = bias is not None
+        self.metadata = metadata
 
     def forward(self, x):
         """y (..., N) for x (..., K), by the kernel that `explain` names.
@@ -242,3 +250,11 @@ class GemLiteLinear(torch.nn.Module):
             weights.tensors[name] = None if tensor is None else tensor.to(device)
         self._take_form(form)
         self._take_weights(weights)
+
+
+def _parameter_of(tensor):
+    """One of its own that no training changes; None stays None."""
+    if tensor is None:
+        return None
+    own = tensor.detach().clone(memory_format=torch.contiguous_format)
+    return torch.nn.Parameter(own, requires_grad=False)

@@ -990,9 +990,9 @@ def test_weights_that_the_kernels_would_read_wrongly_cannot_be_put_in(layer, x, 
     y, own = layer(x), getattr(layer, name)
     for wrong in (own[:-1], own.to(torch.int8), own.flatten(), None):
         wrong = wrong if wrong is None else torch.nn.Parameter(wrong, requires_grad=False)
-        with pytest.raises(ValueError, match=f"{name} must stay torch.* got .*: pack the layer"):
+        with pytest.raises(ValueError, match=f"{name} must stay torch.*, got .*: pack the layer"):
             setattr(layer, name, wrong)
-    with pytest.raises(ValueError, match="high must stay None, got torch"):
+    with pytest.raises(ValueError, match="high must stay none, got torch"):
         layer.high = own
     with pytest.raises(TypeError, match="cannot assign"):
         setattr(layer, name, 2.0)
@@ -1006,10 +1006,58 @@ def test_a_tensor_on_another_device_cannot_be_put_in(layer, name):
         setattr(layer, name, torch.nn.Parameter(elsewhere, requires_grad=False))
 
 
-def test_a_layer_can_be_moved_tensor_by_tensor(layer):
-    for name, tensor in list(layer.named_parameters()):
+def test_what_was_deleted_comes_back_in_its_own_form_alone(layer):
+    scales = layer.scales
+    del layer.scales
+    with pytest.raises(ValueError, match="scales must stay torch.float32"):
+        layer.scales = torch.nn.Parameter(scales[:, :1], requires_grad=False)
+    layer.scales = torch.nn.Parameter(scales.half(), requires_grad=False)
+
+
+def test_a_bias_is_floating_point(layer):
+    for dtype in (torch.int32, torch.float64, torch.bool):
+        with pytest.raises(TypeError, match=f"bias must be float16, .* got {dtype}"):
+            layer.bias = torch.nn.Parameter(torch.zeros(N, dtype=dtype), requires_grad=False)
+
+
+@pytest.mark.parametrize("had_bias", [True, False])
+def test_a_layer_whose_bias_came_or_went_is_saved_as_it_is(x, had_bias):
+    layer = make(4, 64, N=N, K=K, bias=torch.float16 if had_bias else None).layer
+    bias = None if had_bias else torch.nn.Parameter(torch.ones(N), requires_grad=False)
+    layer.bias = bias
+    again = GemLiteLinear()
+    again.load_state_dict(layer.state_dict())
+    assert torch.equal(again(x), layer(x)) and (again.bias is None) == had_bias
+
+
+def test_a_layer_that_gets_no_memory_stays_as_it_was(layer, x, monkeypatch):
+    other, y = make(4, 64, N=N, K=K, seed=7), layer(x)
+    clone, state = torch.Tensor.clone, other.layer.state_dict()
+
+    def no_memory_for_scales(tensor, **options):
+        if tensor.dtype == torch.float32:
+            raise torch.OutOfMemoryError
+        return clone(tensor, **options)
+
+    monkeypatch.setattr(torch.Tensor, "clone", no_memory_for_scales)
+    for change in (
+        lambda: layer.pack(other.codes, other.scales, other.zeros),
+        lambda: layer.load_state_dict(state),
+    ):
+        with pytest.raises(torch.OutOfMemoryError):
+            change()
+        assert torch.equal(layer(x), y)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_layer_can_be_moved_tensor_by_tensor(layer, order):
+    state = {name: tensor.detach().clone() for name, tensor in layer.named_parameters()}
+    for name, tensor in state.items():
         setattr(layer, name, torch.nn.Parameter(tensor.to("meta"), requires_grad=False))
     assert {tensor.device.type for tensor in layer.parameters()} == {"meta"}
+    for name, tensor in list(state.items())[::order]:
+        setattr(layer, name, torch.nn.Parameter(tensor, requires_grad=False))
+    assert {tensor.device.type for tensor in layer.parameters()} == {"cpu"}
 
 
 def test_the_operator_refuses_an_x_that_does_not_fit(layer, x):
