@@ -1,40 +1,52 @@
-"""In which cells of the benchmark another library is ahead of every kernel of this package."""
+"""In which cells of the benchmark no kernel of this package is the fastest."""
 
 from gemlite_edu.bench.candidate import candidates
-
-_LEVEL = 1.02  # times the faster one: less is no difference
 
 
 def cells_behind(rows):
     """The lines of a Markdown table of them: newest measurements of one device.
 
-    An unquantized product in fp16 counts, too.
+    Kernels on the same weights count, and products of unquantized ones in the type of x; with int8
+    x those in bf16 and of int8 by int8, too. What the spread (p20 to p80) does not tell apart is
+    left out.
     """
     own = {one.name for one in candidates().values() if one.package == "gemlite_edu"}
     rows = [row for row in rows if not row.refused]
-    ours = _fastest([row for row in rows if row.kernel in own and row.weights != "W16"])
-    others = [row for row in rows if row.kernel not in own]
-    others = _fastest([row for row in others if (row.weights, row.x_dtype) != ("W16", "bfloat16")])
-    yield from ["", "**Where another library is ahead, or an fp16 W**", ""]
+    problems = dict.fromkeys(_problem(row) for row in rows if row.weights != "W16")
+    yield from ["", "**Where another library is ahead, or an unquantized W**", ""]
     yield "| weights | M | N x K | fastest here | µs | another | µs | times |"
     yield "|---|---:|---|---|---:|---|---:|---:|"
-    for (weights, shape), here in ours.items():
-        rivals = [others.get((of, shape)) for of in (weights, "W16")]
-        ahead = min(filter(None, rivals), key=lambda row: row.p50_us, default=here)
-        if here.p50_us > _LEVEL * ahead.p50_us:
-            yield _line(here, ahead)
+    for problem in sorted(problems):
+        here = fastest(row for row in rows if row.kernel in own and _problem(row) == problem)
+        ahead = fastest(
+            row for row in rows if row.kernel not in own and _rivals(row, problem, here)
+        )
+        if ahead and (here is None or here.p20_us > ahead.p80_us):
+            yield _line(problem, here, ahead)
 
 
-def _fastest(rows):
-    """{(weights, shape): the fastest row}, by weights and M."""
-    rows = sorted(rows, key=lambda row: -row.p50_us)
-    found = {(row.weights, (row.M, row.N, row.K, row.transposed)): row for row in rows}
-    return dict(sorted(found.items()))
+def fastest(rows):
+    """The row of the least median; None of none."""
+    return min(rows, key=lambda row: row.p50_us, default=None)
 
 
-def _line(here, ahead):
-    direction = ", transposed" if here.transposed else ""
-    problem = f"| {here.weights} | {here.M} | {here.N} x {here.K}{direction} "
-    times = here.p50_us / ahead.p50_us
-    ours = f"| {here.kernel} | {here.p50_us:,.1f} "
-    return f"{problem}{ours}| {ahead.kernel} | {ahead.p50_us:,.1f} | {times:.2f} |"
+def _problem(row):
+    return row.weights, row.M, row.N, row.K, row.transposed
+
+
+def _rivals(row, problem, here):
+    weights, *shape = problem
+    if [row.M, row.N, row.K, row.transposed] != shape:
+        return False
+    dense = {("W16", "float16")}
+    if here is not None and here.x_dtype == "int8":
+        dense |= {("W16", "bfloat16"), ("W8", "int8")}
+    return row.weights == weights or (row.weights, row.x_dtype) in dense
+
+
+def _line(problem, here, ahead):
+    weights, M, N, K, transposed = problem
+    ours = f"{here.kernel} | {here.p50_us:,.1f}" if here else "not measured |"
+    times = f"{here.p50_us / ahead.p50_us:.2f}" if here else ""
+    where = f"{weights} | {M} | {N} x {K}{', transposed' if transposed else ''}"
+    return f"| {where} | {ours} | {ahead.kernel} | {ahead.p50_us:,.1f} | {times} |"

@@ -135,7 +135,8 @@ def added_up(results):
     """One result of several."""
     found = list(results)
     counts = sum((Counter(one["tests"]) for one in found), Counter())
-    return {"passed": all(one["passed"] for one in found), "tests": dict(counts)}
+    passed = bool(found) and all(one["passed"] for one in found)
+    return {"passed": passed, "tests": dict(counts)}
 
 
 def run_pytest(*arguments, environment=None):

@@ -6,7 +6,16 @@ from functools import partial
 
 import torch
 
-from gemlite_edu import batch_launches, batch_times, fast_launches, fast_types, matmul_choices
+from gemlite_edu import (
+    batch_launches,
+    batch_times,
+    fast_launches,
+    fast_types,
+    layer_operands,
+    matmul_choices,
+    operator_form,
+    triton_ops,
+)
 from gemlite_edu.bench.candidate import Candidate, Prepared
 from gemlite_edu.bench.candidates import fast, fast_batch
 from gemlite_edu.dtypes import DType
@@ -55,7 +64,16 @@ _TYPE_OF = {name: matmul_type for matmul_type, name in MATMUL_TYPES.items()}
 _BUILD = all_kernels_hash()
 CANDIDATES = [_candidate(f"triton_{name}", _TYPE_OF[name], _BUILD) for name in KERNELS]
 CANDIDATES.append(_candidate("dequantize_then_cublas", "DEQUANTIZE", _BUILD))
-_CHOOSING = (batch_launches, batch_times, fast_launches, fast_types, matmul_choices)
+_CHOOSING = (
+    batch_launches,
+    batch_times,
+    fast_launches,
+    fast_types,
+    layer_operands,
+    matmul_choices,
+    operator_form,
+    triton_ops,
+)
 _LAYER_TEXTS = [
     _BUILD,
     *(one.build for one in fast.CANDIDATES + fast_batch.CANDIDATES),
