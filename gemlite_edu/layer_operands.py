@@ -99,20 +99,24 @@ def check_bias(bias, N):
         raise ValueError(f"bias must have shape ({N},), got {tuple(bias.shape)}")
 
 
-def check_replacement(name, new, packed, N, device):
-    """Raise unless a layer of N outputs may have `new` in place of what it was packed with.
+def check_replacement(name, new, packed, layer):
+    """Raise unless a packed layer may have `new` in place of what it was packed with.
 
-    new: a tensor or None. packed: `form_of` the other. device: of the words, which alone may go to
-    another.
+    new: a tensor or None. packed: `form_of` the other. Only words may be on another device.
     """
+    words = getattr(layer, "W_q", new)
     if name == "bias" and new is not None:
-        check_bias(new, N)
+        check_bias(new, layer.out_features)
+        if layer.output_dtype.value == torch.int32:
+            raise ValueError("output_dtype INT32 is for INT8 x without any scales or bias")
     elif name != "bias" and not _is_alike(name, form_of(new), packed):
         raise ValueError(
             f"{name} must stay {_said(packed)}, got {_said(form_of(new))}: pack the layer again"
         )
-    if new is not None and name != "W_q" and device.type != "meta" and new.device != device:
-        raise ValueError(f"{name} is on {new.device} and the layer on {device}: move it there")
+    if new is not None and name != "W_q" and not words.is_meta and new.device != words.device:
+        raise ValueError(
+            f"{name} is on {new.device} and the layer on {words.device}: move it there"
+        )
 
 
 def form_of(tensor):

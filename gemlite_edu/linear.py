@@ -95,23 +95,26 @@ class GemLiteLinear(torch.nn.Module):
         """
         if self._form is None:
             raise ValueError("this layer is empty: make it with W_nbits, group_size and its sizes")
-        self._take_weights(
-            packed_weights(self._form, W_q, scales, zeros, bias, fma_mode, packing_bitwidth)
-        )
+        weights = packed_weights(self._form, W_q, scales, zeros, bias, fma_mode, packing_bitwidth)
+        self._take_weights(self._form, weights)
         return self
 
-    def _take_weights(self, weights):
-        """Parameters that no training changes, `metadata` for a file, and the operator's form."""
+    def _take_weights(self, form, weights):
+        """Parameters that no training changes, `metadata` for a file, and the operator's form.
+
+        Until all of them are made, the layer stays as it was.
+        """
         made = {name: _parameter_of(tensor) for name, tensor in weights.tensors.items()}
-        ints = self._form.to_ints() + weights.to_ints()
+        ints = form.to_ints() + weights.to_ints()
         metadata = torch.tensor(ints, dtype=torch.int64, device=made["W_q"].device)
-        form = OperatorForm.of_layer(self._form, weights)
+        operator_form = OperatorForm.of_layer(form, weights)
         self._operator_form = None  # while tensors come one by one
+        self._take_form(form)
         for name, tensor in made.items():
             setattr(self, name, tensor)
         self.layout, self.mode, self.metadata = weights.layout, weights.mode, metadata
         self._packed = {name: form_of(tensor) for name, tensor in made.items()}
-        self._kind, self._operator_form = form.kind, form.text()
+        self._kind, self._operator_form = operator_form.kind, operator_form.text()
 
     def scale_activations(self, x):
         """(x of `input_dtype`, scales (M, 1)) with x ~ the product of both; override it at will.
@@ -130,20 +133,11 @@ class GemLiteLinear(torch.nn.Module):
         is a function like others."""
         is_one = name in TENSORS and isinstance(value, torch.Tensor | None)
         if is_one and self._operator_form is not None:
-            words = getattr(self, "W_q", value)
-            check_replacement(name, value, self._packed[name], self.out_features, words.device)
-            if name == "bias":
-                self._note_bias(value)
+            check_replacement(name, value, self._packed[name], self)
         if name == "scale_activations":
             object.__setattr__(self, name, value)
         else:
             super().__setattr__(name, value)
-
-    def _note_bias(self, bias):
-        """For a file: whether there is one."""
-        metadata = self.metadata.clone()
-        metadata[-1] = bias is not None
-        self.metadata = metadata
 
     def forward(self, x):
         """y (..., N) for x (..., K), by the kernel that `explain` names.
@@ -228,6 +222,14 @@ class GemLiteLinear(torch.nn.Module):
                 moved.data = tensor.to(moved.device)
         return self
 
+    def _save_to_state_dict(self, state, prefix, keep_vars):
+        """`metadata` says whether there is a bias, which may have come or gone since `pack`."""
+        super()._save_to_state_dict(state, prefix, keep_vars)
+        if self._operator_form is not None:
+            metadata = self.metadata.clone()
+            metadata[-1] = self.bias is not None
+            state[prefix + "metadata"] = metadata
+
     def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
         """Becomes the layer that was saved, whatever it was; or stays as it is, and says why."""
         found = {name: state.get(prefix + name) for name in (*TENSORS, "metadata")}
@@ -248,8 +250,7 @@ class GemLiteLinear(torch.nn.Module):
             return
         for name, tensor in weights.tensors.items():
             weights.tensors[name] = None if tensor is None else tensor.to(device)
-        self._take_form(form)
-        self._take_weights(weights)
+        self._take_weights(form, weights)
 
 
 def _parameter_of(tensor):

@@ -1020,6 +1020,12 @@ def test_a_bias_is_floating_point(layer):
             layer.bias = torch.nn.Parameter(torch.zeros(N, dtype=dtype), requires_grad=False)
 
 
+def test_sums_in_int32_have_no_bias():
+    layer = make(8, x=DType.INT8, y=DType.INT32, weights=torch.int8, scales=False).layer
+    with pytest.raises(ValueError, match="INT32 is for INT8 x without any scales or bias"):
+        layer.bias = torch.nn.Parameter(torch.zeros(layer.out_features), requires_grad=False)
+
+
 @pytest.mark.parametrize("had_bias", [True, False])
 def test_a_layer_whose_bias_came_or_went_is_saved_as_it_is(x, had_bias):
     layer = make(4, 64, N=N, K=K, bias=torch.float16 if had_bias else None).layer
@@ -1032,7 +1038,7 @@ def test_a_layer_whose_bias_came_or_went_is_saved_as_it_is(x, had_bias):
 
 def test_a_layer_that_gets_no_memory_stays_as_it_was(layer, x, monkeypatch):
     other, y = make(4, 64, N=N, K=K, seed=7), layer(x)
-    clone, state = torch.Tensor.clone, other.layer.state_dict()
+    clone, state = torch.Tensor.clone, make(4, 64, N=N + 4, K=2 * K).layer.state_dict()
 
     def no_memory_for_scales(tensor, **options):
         if tensor.dtype == torch.float32:
