@@ -142,7 +142,7 @@ class _DenseInGraphs:
             return self._in_graphs or self._product
         if self._in_graphs is None:
             self._in_graphs = self._product
-            with suppress(RuntimeError):  # above all for lack of memory: this call needs no more
+            with suppress(Exception):  # for lack of memory, of a compiler: this call needs neither
                 run_dense()
                 self._in_graphs = "DEQUANTIZE"
         return self._product

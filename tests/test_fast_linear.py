@@ -5,6 +5,7 @@ Here the simulator runs them, as if the CPU were a GPU that has them.
 
 import copy
 import pickle
+from subprocess import CalledProcessError
 from unittest import mock
 
 import pytest
@@ -124,16 +125,17 @@ def test_a_graph_that_calls_first_takes_what_a_call_takes(dense_in_graphs, monke
     assert torch.equal(layer(x), y["GEMM_FAST"]) and not calls
 
 
-def test_where_dense_weights_have_no_room_graphs_do_without(dense_in_graphs, monkeypatch):
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError, CalledProcessError(1, "gcc")])
+def test_where_dense_weights_cannot_be_made_graphs_do_without(dense_in_graphs, monkeypatch, error):
     layer, x, y, _ = dense_in_graphs
-    no_room = mock.Mock(side_effect=torch.OutOfMemoryError)
-    monkeypatch.setattr(triton_ops, "dense", no_room)
+    failing = mock.Mock(side_effect=error)
+    monkeypatch.setattr(triton_ops, "dense", failing)
     for is_capturing in (False, False, True):
         monkeypatch.setattr(
             torch.cuda, "is_current_stream_capturing", lambda captured=is_capturing: captured
         )
         assert torch.equal(layer(x), y["GEMM_FAST"])
-    assert no_room.call_count == 1
+    assert failing.call_count == 1
 
 
 def test_what_rounds_weights_is_for_weights_that_fit():
