@@ -6,9 +6,9 @@ from gemlite_edu.bench.candidate import candidates
 def cells_behind(rows):
     """The lines of a Markdown table of them: newest measurements of one device.
 
-    Kernels on the same weights count, and products of unquantized ones in the type of x; with int8
-    x those in bf16 and of int8 by int8, too. What the spread (p20 to p80) does not tell apart is
-    left out.
+    Kernels on the same weights count, and products of unquantized ones in fp16; beside int8 x, and
+    where this package has no kernel, those in bf16 and of int8 by int8, too. What the spread (p20
+    to p80) does not tell apart is left out.
     """
     own = {one.name for one in candidates().values() if one.package == "gemlite_edu"}
     rows = [row for row in rows if not row.refused]
@@ -39,7 +39,7 @@ def _rivals(row, problem, here):
     if [row.M, row.N, row.K, row.transposed] != shape:
         return False
     dense = {("W16", "float16")}
-    if here is not None and here.x_dtype == "int8":
+    if here is None or here.x_dtype == "int8":
         dense |= {("W16", "bfloat16"), ("W8", "int8")}
     return row.weights == weights or (row.weights, row.x_dtype) in dense
 
