@@ -45,11 +45,22 @@ class LayerWeights:
     mode: WeightMode
     tensors: dict
 
+    def parameters(self):
+        """{name: a copy of the tensor that no training changes, or None}."""
+        return {name: _parameter_of(tensor) for name, tensor in self.tensors.items()}
+
     def to_ints(self):
         """What is not a tensor as ints, for a file."""
         word_bits = 0 if self.layout.nbits is None else self.layout.word_bits
         present = [int(self.tensors[name] is not None) for name in _OPTIONAL]
         return [_MODES.index(self.mode), word_bits, *present]
+
+
+def _parameter_of(tensor):
+    if tensor is None:
+        return None
+    own = tensor.detach().clone(memory_format=torch.contiguous_format)
+    return torch.nn.Parameter(own, requires_grad=False)
 
 
 def packed_weights(form, W_q, scales, zeros, bias, fma_mode, word_bits):

@@ -104,7 +104,7 @@ class GemLiteLinear(torch.nn.Module):
 
         Until all of them are made, the layer stays as it was.
         """
-        made = {name: _parameter_of(tensor) for name, tensor in weights.tensors.items()}
+        made = weights.parameters()
         ints = form.to_ints() + weights.to_ints()
         metadata = torch.tensor(ints, dtype=torch.int64, device=made["W_q"].device)
         operator_form = OperatorForm.of_layer(form, weights)
@@ -251,11 +251,3 @@ class GemLiteLinear(torch.nn.Module):
         for name, tensor in weights.tensors.items():
             weights.tensors[name] = None if tensor is None else tensor.to(device)
         self._take_weights(form, weights)
-
-
-def _parameter_of(tensor):
-    """One of its own that no training changes; None stays None."""
-    if tensor is None:
-        return None
-    own = tensor.detach().clone(memory_format=torch.contiguous_format)
-    return torch.nn.Parameter(own, requires_grad=False)

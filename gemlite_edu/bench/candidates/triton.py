@@ -1,21 +1,12 @@
 """The Triton kernels of this package, each by itself, and the layer that chooses among them."""
 
 import hashlib
-import inspect
 from functools import partial
+from pathlib import Path
 
 import torch
 
-from gemlite_edu import (
-    batch_launches,
-    batch_times,
-    fast_launches,
-    fast_types,
-    layer_operands,
-    matmul_choices,
-    operator_form,
-    triton_ops,
-)
+import gemlite_edu
 from gemlite_edu.bench.candidate import Candidate, Prepared
 from gemlite_edu.bench.candidates import fast, fast_batch
 from gemlite_edu.dtypes import DType
@@ -64,20 +55,20 @@ _TYPE_OF = {name: matmul_type for matmul_type, name in MATMUL_TYPES.items()}
 _BUILD = all_kernels_hash()
 CANDIDATES = [_candidate(f"triton_{name}", _TYPE_OF[name], _BUILD) for name in KERNELS]
 CANDIDATES.append(_candidate("dequantize_then_cublas", "DEQUANTIZE", _BUILD))
-_CHOOSING = (
-    batch_launches,
-    batch_times,
-    fast_launches,
-    fast_types,
-    layer_operands,
-    matmul_choices,
-    operator_form,
-    triton_ops,
+_CHOOSING = (  # modules that decide which kernel a layer takes
+    "batch_launches",
+    "batch_times",
+    "fast_launches",
+    "fast_types",
+    "layer_operands",
+    "matmul_choices",
+    "operator_form",
+    "triton_ops",
 )
 _LAYER_TEXTS = [
     _BUILD,
     *(one.build for one in fast.CANDIDATES + fast_batch.CANDIDATES),
-    *map(inspect.getsource, _CHOOSING),
+    *((Path(gemlite_edu.__file__).parent / f"{name}.py").read_text() for name in _CHOOSING),
 ]
 _LAYER_BUILD = hashlib.sha256("".join(_LAYER_TEXTS).encode()).hexdigest()
 CANDIDATES.append(_candidate("gemlite_linear", None, _LAYER_BUILD))
