@@ -8,6 +8,7 @@ import torch
 from gemlite_edu.operands import check_no_grad
 from gemlite_edu.packing.rows_cols import unpack_over_cols, unpack_over_rows
 
+INT32_RULE = "output_dtype INT32 is for INT8 x without any scales or bias"
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 _EXACT_IN_FLOAT32, _EXACT_IN_FLOAT16, _LARGEST_INT8 = 2**24, 2**11, 128
 
@@ -102,16 +103,17 @@ def check_bias(bias, N):
 def check_replacement(name, new, packed, layer):
     """Raise unless a packed layer may have `new` in place of what it was packed with.
 
-    new: a tensor or None. packed: `form_of` the other. Only words may be on another device.
+    new: a tensor or None. packed: `dtype_and_shape` of the other. Only words may change their
+    device.
     """
-    words = getattr(layer, "W_q", new)
+    words, came = getattr(layer, "W_q", new), dtype_and_shape(new)
     if name == "bias" and new is not None:
         check_bias(new, layer.out_features)
         if layer.output_dtype.value == torch.int32:
-            raise ValueError("output_dtype INT32 is for INT8 x without any scales or bias")
-    elif name != "bias" and not _is_alike(name, form_of(new), packed):
+            raise ValueError(INT32_RULE)
+    elif name != "bias" and not _is_alike(name, came, packed):
         raise ValueError(
-            f"{name} must stay {_said(packed)}, got {_said(form_of(new))}: pack the layer again"
+            f"{name} must stay {_said(packed)}, got {_said(came)}: pack the layer again"
         )
     if new is not None and name != "W_q" and not words.is_meta and new.device != words.device:
         raise ValueError(
@@ -119,7 +121,7 @@ def check_replacement(name, new, packed, layer):
         )
 
 
-def form_of(tensor):
+def dtype_and_shape(tensor):
     """(dtype, shape) of a tensor; None for None."""
     return None if tensor is None else (tensor.dtype, tuple(tensor.shape))
 
@@ -130,8 +132,8 @@ def _is_alike(name, new, packed):
     return new[1] == packed[1] and new[0] in _FLOATS
 
 
-def _said(form):
-    return "none" if form is None else f"{form[0]} {form[1]}"
+def _said(kind):
+    return "none" if kind is None else f"{kind[0]} {kind[1]}"
 
 
 def fits_16_bits(scales, zeros, nbits, dtype):

@@ -6,6 +6,7 @@ import torch
 
 from gemlite_edu.dtypes import DType
 from gemlite_edu.layer_operands import (
+    INT32_RULE,
     bias_of,
     check_int32_range,
     check_tensor,
@@ -159,7 +160,7 @@ def _check_output(form, weights):
         or weights.tensors["bias"] is not None
         or "scales" in _INSIDE[weights.mode]
     ):
-        raise ValueError("output_dtype INT32 is for INT8 x without any scales or bias")
+        raise ValueError(INT32_RULE)
 
 
 def saved_weights(form, ints, tensors):

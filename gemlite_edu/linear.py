@@ -12,7 +12,7 @@ from gemlite_edu.layer_form import LayerForm, read_metadata
 from gemlite_edu.layer_operands import (
     check_replacement,
     check_tensor,
-    form_of,
+    dtype_and_shape,
     is_int,
     scaled_activations_of,
     token_scales_of,
@@ -113,7 +113,7 @@ class GemLiteLinear(torch.nn.Module):
         for name, tensor in made.items():
             setattr(self, name, tensor)
         self.layout, self.mode, self.metadata = weights.layout, weights.mode, metadata
-        self._packed = {name: form_of(tensor) for name, tensor in made.items()}
+        self._packed = {name: dtype_and_shape(tensor) for name, tensor in made.items()}
         self._kind, self._operator_form = operator_form.kind, operator_form.text()
 
     def scale_activations(self, x):

@@ -89,11 +89,12 @@ def _of_fitting(
         None if channel_scales is None else channel_scales.dtype,
         None if bias is None else bias.dtype,
     )
-    tensors = x, token_scales, words, high, scales, zeros, channel_scales, bias
-    if isinstance(product, _DenseInGraphs):
-        product = product.now(lambda: _by_others(*tensors, form, "DEQUANTIZE"))
-    if isinstance(product, str):
-        return _by_others(*tensors, form, product)
+    if isinstance(product, (str, _DenseInGraphs)):
+        tensors = x, token_scales, words, high, scales, zeros, channel_scales, bias
+        if isinstance(product, _DenseInGraphs):
+            product = product.now(partial(_by_others, *tensors, form, "DEQUANTIZE"))
+        if isinstance(product, str):
+            return _by_others(*tensors, form, product)
     if product is not None:
         return product(x, words, scales, zeros, channel_scales, token_scales, bias)
 

@@ -1445,16 +1445,25 @@ def test_dense_weights_are_not_used_where_they_lose_the_codes(input_dtype, zero,
     assert fits == ("DEQUANTIZE" in layer.explain(M=1000).splitlines()[0])
 
 
-@pytest.mark.parametrize("nbits, last", [(8, -18), (4, -14), (2, -14)])
-def test_small_scales_of_the_type_of_x_keep_dense_weights(nbits, last):
-    """Those of 8 bits may be below its normal numbers, if they are numbers of it."""
+@pytest.mark.parametrize(
+    "nbits, smallest, fits",
+    [
+        (4, 2.0**-14, True),
+        (4, 1.0001 * 2.0**-14, True),
+        (4, 2.0**-15, False),
+        (2, 2.0**-15, False),
+        (8, 2.0**-18, True),
+        (8, 1.0001 * 2.0**-18, False),
+        (8, 2.0**-19, False),
+    ],
+)
+def test_small_scales_keep_dense_weights(nbits, smallest, fits):
+    """Of 8 bits they may be below the normal numbers of fp16, if they are numbers of it."""
     W_q = torch.randint(0, 2**nbits, (N, K), dtype=torch.uint8)
-    for step, fits in ((2.0**last, True), (2.0 ** (last - 1), False), (1.0001 * 2.0**last, False)):
-        scales = torch.full((N, 1), 2.0**-6)
-        scales[3] = step
-        layer = GemLiteLinear(nbits, None, K, N).pack(W_q, scales, 2.0 ** (nbits - 1))
-        is_normal = last == -14 and step > 2.0**-14
-        assert (fits or is_normal) == ("DEQUANTIZE" in layer.explain(M=1000).splitlines()[0])
+    scales = torch.full((N, 1), 2.0**-6)
+    scales[3] = smallest
+    layer = GemLiteLinear(nbits, None, K, N).pack(W_q, scales, 2.0 ** (nbits - 1))
+    assert fits == ("DEQUANTIZE" in layer.explain(M=1000).splitlines()[0])
 
 
 def test_words_over_columns_may_be_transposed_as_gemlite_keeps_them():
