@@ -18,14 +18,14 @@ test:
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@OMP_NUM_THREADS=1 GEMLITE_EDU_PROGRESS=$$(mktemp -d)/progress.json $(BIN)/python -m pytest \
-	  -n auto --maxprocesses 4 --dist loadfile --nbval --doctest-modules gemlite_edu tests notebooks solutions
+	  -n auto --maxprocesses 4 --dist loadfile --nbval --doctest-modules gemlite_edu gemlite_lab tests notebooks solutions
 
 test-gpu:
 	@$(or $(PYTHON),python3) tests/gpu/run.py $(PARTS)
 
 bench:
 	@$(SETUP) lab
-	@$(BIN)/python -m gemlite_edu.bench $(if $(KERNELS),--kernels "$(KERNELS)") $(if $(SHAPES),--shapes "$(SHAPES)") \
+	@$(BIN)/python -m gemlite_lab.bench $(if $(KERNELS),--kernels "$(KERNELS)") $(if $(SHAPES),--shapes "$(SHAPES)") \
 	  $(if $(M),--m "$(M)") $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(TRANSPOSED),--transposed)
 
 .PHONY: lab test test-gpu bench

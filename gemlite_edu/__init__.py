@@ -7,36 +7,64 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "QuantizedWeight": "quantize",
-    "quantize_linear": "quantize",
-    "quantize_ternary": "quantize",
-    "pack_warped_int32": "packing",
-    "unpack_warped_int32": "packing",
-    "pack_2xint4": "packing",
-    "unpack_2xint4": "packing",
-    "pack_bitnet_2bit": "packing",
-    "unpack_bitnet_2bit": "packing",
-    "quantize_activations_int8": "activations",
-    "ScaleConvention": "ternary_scales",
-    "BitLinear": "ternary_linear",
-    "load": "kernels",
-    "DType": "dtypes",
-    "GemLiteMatmul": "matmul",
-    "GemvLinear": "gemv_linear",
-    "GemLiteLinear": "linear",
-    "triton_mixed_mm": "mixed_mm",
-    "Int4Linear": "int4_linear",
-    "check": "checker",
-    "hint": "checker",
-    "show": "draw",
-    "give_up": "lesson",
-    "solution": "lesson",
+_NAMES_OF = {
+    "numbers.activations": (
+        "quantize_activations_int8",
+        "scale_activations_fp8",
+        "scale_activations_int8",
+    ),
+    "numbers.bounds": ("ScaledProduct", "factored_error_bound"),
+    "numbers.dtypes": ("DType",),
+    "numbers.errors": ("KernelFault", "KernelTextError", "UntrustedText"),
+    "numbers.formats": ("NF4",),
+    "numbers.quantize": ("QuantizedWeight", "quantize_linear", "quantize_ternary"),
+    "numbers.ternary_scales": ("ScaleConvention",),
+    "numbers.weight_modes": ("ChannelScaleMode", "WeightMode"),
+    "packing": (
+        "pack_2xint4",
+        "pack_bitnet_2bit",
+        "pack_warped_int32",
+        "unpack_2xint4",
+        "unpack_bitnet_2bit",
+        "unpack_warped_int32",
+    ),
+    "kernels.machine": ("shared_bytes_per_block",),
+    "kernels.tables": ("pair_table",),
+    "runners.interpreter.loads": ("count_loads",),
+    "runners.interpreter.operations": ("count_operations",),
+    "runners.load": ("load",),
+    "operators.int4_weight": ("Int4Weight",),
+    "operators.mixed_mm": ("triton_mixed_mm",),
+    "operators.triton_product": ("Epilogue", "TritonWeight"),
+    "layers.bit_linear": ("BitLinear",),
+    "layers.gemlite_linear": ("GemLiteLinear",),
+    "layers.gemlite_matmul": ("GemLiteMatmul",),
+    "layers.gemv_linear": ("GemvLinear",),
+    "layers.int4_linear": ("Int4Linear",),
 }
-__all__ = list(_HOME)
+_MODULES = {
+    "configs": "kernels.triton.configs",
+    "info": "runners.info",
+    "mixed_mm": "operators.mixed_mm",
+    "reference": "numbers.reference",
+    "rules": "operators.matmul_choices",
+    "simulator": "runners.simulator",
+    "sources": "kernels.sources",
+    "triton_product": "operators.triton_product",
+    "triton_texts": "kernels.triton.texts",
+    "tuning": "operators.tuning",
+}
+_HOME = {name: module for module, names in _NAMES_OF.items() for name in names}
+__all__ = [*_HOME, *_MODULES]
 
 
 def __getattr__(name):
+    if name in _MODULES:
+        return import_module(f"gemlite_edu.{_MODULES[name]}")
     if name not in _HOME:
         raise AttributeError(f"module 'gemlite_edu' has no attribute {name!r}")
     return getattr(import_module(f"gemlite_edu.{_HOME[name]}"), name)
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])

@@ -1,14 +1,14 @@
-"""From a layer that exists to a `GemLiteLinear`: the helpers of seed 001.
+"""From a layer that exists to a `GemLiteLinear`: GemLite's helpers.
 
 AxWy: x bits of activations, y of weights; "dynamic": activations are quantized in each call.
 """
 
 import torch
 
-from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
-from gemlite_edu.dtypes import DType
-from gemlite_edu.hqq_layers import codes_of_hqq
-from gemlite_edu.linear import GemLiteLinear
+from gemlite_edu.layers.gemlite_linear import GemLiteLinear
+from gemlite_edu.layers.hqq_layers import codes_of_hqq
+from gemlite_edu.numbers.activations import scale_activations_fp8, scale_activations_int8
+from gemlite_edu.numbers.dtypes import DType
 
 __all__ = ["A8W8_fp8_dynamic", "A8W8_int8_dynamic", "A8Wn_dynamic", "A16W8", "A16Wn"]
 

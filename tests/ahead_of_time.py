@@ -16,8 +16,8 @@ def build(case, capability, name=None):
 
     name: of another kernel of the case, "add_chunks" or "dequantize_weights".
     """
-    from gemlite_edu.triton_kernels import kernel
-    from gemlite_edu.triton_matmul import dense_block
+    from gemlite_edu.operators.triton_product import dense_block
+    from gemlite_edu.runners.triton import kernel
 
     function = kernel(name or case.kernel, interpreted=False)
     known = _constants(case, capability) | {
@@ -33,7 +33,7 @@ def build(case, capability, name=None):
 
 def build_int4(name, config, capability, a_dtype, codes_dtype, scale_dtype, group_size, dot_dtype):
     """The same for an int4 kernel; b and scales lie in memory as `pack_2xint4` and torch do."""
-    from gemlite_edu.triton_kernels import kernel
+    from gemlite_edu.runners.triton import kernel
 
     function = kernel(name, interpreted=False)
     known = {"stride_bk": 1, "stride_sn": 1, "GROUP": group_size}

@@ -25,11 +25,13 @@ from ternary_cases import PLAIN, SLICED, T_VIEW, UNALIGNED
 from ternary_cases import rows_where_pairs_meet as pairwise
 from whole_zeros import many_rows_error_bound
 
-from gemlite_edu import batch_kernel, batch_launches, load
-from gemlite_edu.batch_launches import _SHAPES, FAST_GEMM, _Cut
-from gemlite_edu.fast_launches import FastWeights
-from gemlite_edu.scaled_products import parts_error_bound
-from gemlite_edu.weight_modes import ChannelScaleMode, WeightMode
+from gemlite_edu import load
+from gemlite_edu.kernels import gemm_fast
+from gemlite_edu.kernels.gemm_fast import _SHAPES, FAST_GEMM, _Cut
+from gemlite_edu.kernels.gemv_fast import FastWeights
+from gemlite_edu.numbers.bounds import parts_error_bound
+from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
+from gemlite_edu.runners import batch_kernel
 
 BATCH = "gemm_a16wn_fast"
 _ROWS_OF_MMA = 16
@@ -84,7 +86,7 @@ def _cut_as(case):
     (kind,) = FAST_GEMM.values()
     kind.plan.cache_clear()
     machine = mock.patch.object(batch_kernel, "machine_of", lambda device: case.machine)
-    with machine, mock.patch.object(batch_launches, "_cuts", the_one_cut):
+    with machine, mock.patch.object(gemm_fast, "_cuts", the_one_cut):
         yield
     kind.plan.cache_clear()
 

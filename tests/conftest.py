@@ -36,7 +36,7 @@ def shown(monkeypatch):
 @pytest.fixture
 def addresses(monkeypatch):
     """Where the tensors lie that CUDA kernels are launched with; the simulator copies them."""
-    from gemlite_edu.kernel_text import KernelText
+    from gemlite_edu.runners.kernel_text import KernelText
 
     found, run = [], KernelText.run
 

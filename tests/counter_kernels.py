@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import torch
 
-from gemlite_edu import load, simulator
-from gemlite_edu.kernels import Kernel
-from gemlite_edu.launches import KERNELS, Launch
-from gemlite_edu.operands import pointers_of
+from gemlite_edu import load
+from gemlite_edu.kernels.gemv import KERNELS, Launch
+from gemlite_edu.numbers.checks import pointers_of
+from gemlite_edu.runners import simulator
+from gemlite_edu.runners.load import Kernel
 
 ELEMENTS = 8192
 LENGTH = 113  # n
@@ -258,7 +259,7 @@ class SmallKernel:
         return simulator.inspect_text(self.text, arguments, simulator.Launch((BLOCKS, 1), THREADS))
 
     def launch_on_gpu(self):
-        from gemlite_edu import cuda
+        from gemlite_edu.runners import cuda
 
         device = torch.device("cuda", torch.cuda.current_device())
         capability = torch.cuda.get_device_capability(device)

@@ -16,11 +16,12 @@ import triton_cases
 from ternary_cases import PLAIN, SLICED, T_VIEW, UNALIGNED, integers, laid_out
 from ternary_cases import rows_where_pairs_meet as pairwise
 
-from gemlite_edu import fast_kernel, load
-from gemlite_edu.errors import KernelFault
-from gemlite_edu.fast_launches import FastWeights
-from gemlite_edu.scaled_products import ScaledProduct, parts_error_bound
-from gemlite_edu.weight_modes import ChannelScaleMode, WeightMode
+from gemlite_edu import load
+from gemlite_edu.kernels.gemv_fast import FastWeights
+from gemlite_edu.numbers.bounds import ScaledProduct, parts_error_bound
+from gemlite_edu.numbers.errors import KernelFault
+from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
+from gemlite_edu.runners import fast_kernel
 
 FAST = "gemv_a16wn_fast"
 FP16, BF16 = torch.float16, torch.bfloat16

@@ -15,15 +15,15 @@ import torch
 import triton_cases
 from pairwise import covering, unlike
 
-from gemlite_edu.int4_weight import Int4Weight
-from gemlite_edu.mixed_mm import choose, triton_mixed_mm
-from gemlite_edu.packing import pack_2xint4
-from gemlite_edu.scaled_products import (
+from gemlite_edu.numbers.bounds import (
     ScaledProduct,
     dequantized_error_bound,
     scaled_weights_error_bound,
     tensor_core_error_bound,
 )
+from gemlite_edu.operators.int4_weight import Int4Weight
+from gemlite_edu.operators.mixed_mm import choose, triton_mixed_mm
+from gemlite_edu.packing import pack_2xint4
 
 FP16, BF16, FP32 = torch.float16, torch.bfloat16, torch.float32
 U4, S4 = torch.uint8, torch.int8

@@ -13,10 +13,11 @@ from math import gcd
 
 import torch
 
-from gemlite_edu import load, pack_warped_int32, reference
-from gemlite_edu.launches import KERNELS, rows_in_one_pass
+from gemlite_edu import load, pack_warped_int32
+from gemlite_edu.kernels.gemv import KERNELS, rows_in_one_pass
+from gemlite_edu.numbers import reference
+from gemlite_edu.numbers.quantize import QuantizedWeight
 from gemlite_edu.packing import pack_3bit_planes, pack_sparse_1in2
-from gemlite_edu.quantize import QuantizedWeight
 
 PLAIN_KERNELS = [name for name, launch in KERNELS.items() if not launch.is_packed]
 PACKED_KERNELS = [name for name, launch in KERNELS.items() if launch.is_packed]

@@ -6,9 +6,9 @@ import torch
 from fast_cases import LARGEST_OFFSET
 from whole_zeros import many_rows_error_bound
 
-from gemlite_edu import reference
 from gemlite_edu.core import DType, GemLiteLinear
-from gemlite_edu.scaled_products import (
+from gemlite_edu.numbers import reference
+from gemlite_edu.numbers.bounds import (
     TRUNCATION,
     ScaledProduct,
     factored_error_bound,

@@ -1,6 +1,6 @@
 """Rows for the tests of what reads measurements, with numbers that are easy to check by hand."""
 
-from gemlite_edu.measurements import Measurement
+from gemlite_lab.bench.measurements import Measurement
 
 
 def measured(kernel, us, M=1, N=100, K=1000, weights="W4 g128", **changed):

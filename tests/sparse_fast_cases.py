@@ -19,9 +19,9 @@ from fast_cases import (
 )
 
 from gemlite_edu import load
+from gemlite_edu.numbers.bounds import tensor_core_error_bound
+from gemlite_edu.numbers.reference import matmul
 from gemlite_edu.packing import tiled_sparsity_50
-from gemlite_edu.reference import matmul
-from gemlite_edu.scaled_products import tensor_core_error_bound
 
 SPARSE = "gemv_a16w7_sparse_fast"
 

@@ -12,9 +12,11 @@ from unittest import mock
 
 import torch
 
-from gemlite_edu import load, pack_bitnet_2bit, reference, ternary_kernel
+from gemlite_edu import load, pack_bitnet_2bit
+from gemlite_edu.numbers import reference
+from gemlite_edu.numbers.reference import FP32_ROUNDOFF
 from gemlite_edu.packing import FRAGMENTS
-from gemlite_edu.reference import FP32_ROUNDOFF
+from gemlite_edu.runners import ternary_kernel
 
 GEMV, GEMM = "gemv_a8w2_dp4a", "gemm_a8w2_wmma"
 INT32, FP16, BF16 = torch.int32, torch.float16, torch.bfloat16

@@ -11,7 +11,9 @@ import pytest
 import torch
 from counter_kernels import DIFFERENT
 
-from gemlite_edu import measurements, nsight, reference
+from gemlite_edu.numbers import reference
+from gemlite_edu.runners import nsight
+from gemlite_lab.bench import measurements
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

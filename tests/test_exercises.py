@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gemlite_edu.checker import CheckFailed
+from gemlite_lab.checker import CheckFailed
 
 ROOT = Path(__file__).parent.parent
 AS_SHIPPED = {

@@ -17,7 +17,7 @@ from refresh_notebooks import text_of  # noqa: E402
 LESSONS = sorted(ROOT.glob("notebooks/*.ipynb"))
 SOLUTIONS = sorted(ROOT.glob("solutions/*.ipynb"))
 EXERCISES = sorted(ROOT.glob("exercises/*.ipynb"))
-QUESTIONS = sorted(ROOT.glob("gemlite_edu/lesson/questions/*.toml"))
+QUESTIONS = sorted(ROOT.glob("gemlite_lab/lesson/questions/*.toml"))
 README = (ROOT / "README.md").read_text()
 
 

@@ -12,6 +12,9 @@ from functools import cached_property
 import torch
 from pairwise import covering, unlike
 
+from gemlite_edu.numbers.bounds import ScaledProduct, factored_error_bound, tensor_core_error_bound
+from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
+from gemlite_edu.operators.triton_product import Epilogue, TritonWeight, matmul
 from gemlite_edu.packing.plane_tiles import (
     PlainTiles,
     PlaneTiles,
@@ -19,13 +22,6 @@ from gemlite_edu.packing.plane_tiles import (
     pack_with_high,
     tile_plain,
 )
-from gemlite_edu.scaled_products import (
-    ScaledProduct,
-    factored_error_bound,
-    tensor_core_error_bound,
-)
-from gemlite_edu.triton_matmul import Epilogue, TritonWeight, matmul
-from gemlite_edu.weight_modes import ChannelScaleMode, WeightMode
 
 FP16, BF16, FP32, INT8, INT32 = (
     torch.float16,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from gemlite_edu.scaled_products import tensor_core_error_bound
+from gemlite_edu.numbers.bounds import tensor_core_error_bound
 
 
 def many_rows_error_bound(product, out_dtype):

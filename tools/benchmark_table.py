@@ -10,8 +10,8 @@ from pathlib import Path
 
 from cells_behind import cells_behind, fastest
 
-from gemlite_edu import measurements, roofline
-from gemlite_edu.bench.problem import WeightFormat
+from gemlite_lab.bench import measurements, roofline
+from gemlite_lab.bench.problem import WeightFormat
 
 ROOT = Path(__file__).parent.parent
 BEGIN = "<!-- benchmark table: python tools/benchmark_table.py -->"

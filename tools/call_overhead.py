@@ -16,10 +16,12 @@ from unittest import mock
 
 import torch
 
-from gemlite_edu import cuda, measurements, triton_matmul, triton_ops
-from gemlite_edu import linear as linear_module
 from gemlite_edu.core import GemLiteLinear
-from gemlite_edu.fast_types import FAST
+from gemlite_edu.layers import gemlite_linear as linear_module
+from gemlite_edu.operators import linear_op, triton_product
+from gemlite_edu.operators.fast_types import FAST
+from gemlite_edu.runners import cuda
+from gemlite_lab.bench import measurements
 
 GROUP_SIZE = 128
 PROBLEMS = ((1, 4096, 4096), (16, 4096, 4096), (1024, 3072, 8192))  # (rows of x, N, K)
@@ -67,18 +69,18 @@ def parts_of(layer, x, chosen):
     ((operands, _),) = watched(linear_module, "linear_at_once", lambda: layer(x))
     of_others = dense_parts if chosen == "DEQUANTIZE" else triton_parts
     yield from (cuda_parts if chosen in FAST else of_others)(operands)
-    yield "the choice", lambda: triton_ops._of_fitting(*operands)
-    yield "whether torch must know", lambda: triton_ops.linear_at_once(*operands)
+    yield "the choice", lambda: linear_op._of_fitting(*operands)
+    yield "whether torch must know", lambda: linear_op.linear_at_once(*operands)
     yield "the layer's own", lambda: layer.forward(x)
     yield "torch.nn.Module", lambda: layer(x)
 
 
 def cuda_parts(operands):
     """Those of a CUDA kernel, which one call of C launches, and what must go before it."""
-    run = partial(triton_ops.linear_at_once, *operands)
+    run = partial(linear_op.linear_at_once, *operands)
     (launch, pointers), kept = launch_of(run)
-    ((prepared, _),) = watched(triton_ops, "_prepared", run)
-    numbers, product = launch.numbers(pointers), triton_ops._prepared(*prepared)
+    ((prepared, _),) = watched(linear_op, "_prepared", run)
+    numbers, product = launch.numbers(pointers), linear_op._prepared(*prepared)
     x, token_scales, words, _, scales, zeros, channel_scales, bias, _, _ = operands
     of_product = x, words, scales, zeros, channel_scales, token_scales, bias
     yield "the launch", lambda kept=kept: launch.launch(numbers)
@@ -101,18 +103,18 @@ def launch_of(run):
 
 def triton_parts(operands):
     """Those of Triton kernels."""
-    run = partial(triton_ops.linear_at_once, *operands)
-    launches = watched(triton_matmul, "launch", run)
-    ((product, named),) = watched(triton_ops, "matmul", run)
-    yield "Triton's launches", lambda: [triton_matmul.launch(*a, **n) for a, n in launches]
-    yield "grids, tensors for sums and y", lambda: triton_ops.matmul(*product, **named)
+    run = partial(linear_op.linear_at_once, *operands)
+    launches = watched(triton_product, "launch", run)
+    ((product, named),) = watched(linear_op, "matmul", run)
+    yield "Triton's launches", lambda: [triton_product.launch(*a, **n) for a, n in launches]
+    yield "grids, tensors for sums and y", lambda: linear_op.matmul(*product, **named)
 
 
 def dense_parts(operands):
     """Those of a product with dense weights, by Triton and the library."""
-    run = partial(triton_ops.linear_at_once, *operands)
-    ((dequantized, _),) = watched(triton_ops, "_by_library", run)
-    by_library = partial(triton_ops._by_library, *dequantized)
+    run = partial(linear_op.linear_at_once, *operands)
+    ((dequantized, _),) = watched(linear_op, "_by_library", run)
+    by_library = partial(linear_op._by_library, *dequantized)
     ((product, _),) = watched(torch.nn.functional, "linear", by_library)
     yield "torch's product", lambda: torch.nn.functional.linear(*product)
     yield "dequantizing", by_library

@@ -1,6 +1,6 @@
 """In which cells of the benchmark no kernel of this package is the fastest."""
 
-from gemlite_edu.bench.candidate import candidates
+from gemlite_lab.bench.candidate import find_candidates
 
 
 def cells_behind(rows):
@@ -10,7 +10,7 @@ def cells_behind(rows):
     where this package has no kernel, those in bf16 and of int8 by int8, too. What the spread (p20
     to p80) does not tell apart is left out.
     """
-    own = {one.name for one in candidates().values() if one.package == "gemlite_edu"}
+    own = {one.name for one in find_candidates().values() if one.package == "gemlite_edu"}
     rows = [row for row in rows if not row.refused]
     problems = dict.fromkeys(_problem(row) for row in rows if row.weights != "W16")
     yield from ["", "**Where another library is ahead, or an unquantized W**", ""]

@@ -15,9 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "gpu"))
 from counters import count_launches, ncu_version
 from measure_ladder import candidate_of, compile_all, every_rung
 
-from gemlite_edu import ladder
-from gemlite_edu.bench.problem import Problem, WeightFormat
-from gemlite_edu.ladder.kernel import GROUP_SIZE
+from gemlite_lab.bench import ladder
+from gemlite_lab.bench.ladder.kernel import GROUP_SIZE
+from gemlite_lab.bench.problem import Problem, WeightFormat
 
 N = K = 4096
 METRICS = {

@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from counter_kernels import DIFFERENT  # noqa: E402
 
-from gemlite_edu import nsight  # noqa: E402
+from gemlite_edu.runners import nsight  # noqa: E402
 
 PAGE = ROOT / "docs" / "simulator.md"
 BEGIN, END = "<!-- counters -->", "<!-- end of counters -->"

@@ -12,10 +12,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import torch
 
-from gemlite_edu import tuning
-from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.core import DType, GemLiteLinear
-from gemlite_edu.weight_modes import ChannelScaleMode, WeightMode
+from gemlite_edu.numbers.activations import scale_activations_fp8, scale_activations_int8
+from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
+from gemlite_edu.operators import tuning
 
 GROUP_MODES = {
     WeightMode.NONE: 0,

@@ -14,11 +14,13 @@ from pathlib import Path
 
 import torch
 
-from gemlite_edu import cuda, instructions, sources
-from gemlite_edu.devices import SIMULATED_CAPABILITY
-from gemlite_edu.ladder import RungKernel, rungs
-from gemlite_edu.ladder.kernel import GROUP_SIZE
-from gemlite_edu.launches import KERNELS
+from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.gemv import KERNELS
+from gemlite_edu.kernels.machine import SIMULATED_CAPABILITY
+from gemlite_edu.runners import cuda
+from gemlite_lab.bench import instructions
+from gemlite_lab.bench.ladder import RungKernel, rungs
+from gemlite_lab.bench.ladder.kernel import GROUP_SIZE
 
 INTEGER_UNIT = ("SHF", "LOP3", "PRMT", "I2F", "I2FP", "F2FP")
 _WEIGHTS_OF_A_PRODUCT = 8  # of a lane: 16 x 16 in one instruction of a tensor core

@@ -14,7 +14,7 @@ from nbconvert.exporters import NotebookExporter
 from refresh_notebooks import ROOT, text_of
 from traitlets.config import Config
 
-from gemlite_edu.checker import STUB_MARK
+from gemlite_lab.checker import STUB_MARK
 
 _PREPROCESSORS = [
     "nbgrader.preprocessors.ClearSolutions",

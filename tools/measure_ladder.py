@@ -15,13 +15,14 @@ from pathlib import Path
 
 import torch
 
-from gemlite_edu import load, sources
-from gemlite_edu.bench.candidate import Candidate, Prepared, candidates
-from gemlite_edu.bench.card import current_card
-from gemlite_edu.bench.problem import Problem, WeightFormat
-from gemlite_edu.bench.run import run
-from gemlite_edu.ladder import RungKernel, path_of, rungs, write
-from gemlite_edu.ladder.kernel import GROUP_SIZE
+from gemlite_edu import load
+from gemlite_edu.kernels import sources
+from gemlite_lab.bench.candidate import Candidate, Prepared, find_candidates
+from gemlite_lab.bench.card import current_card
+from gemlite_lab.bench.ladder import RungKernel, path_of, rungs, write
+from gemlite_lab.bench.ladder.kernel import GROUP_SIZE
+from gemlite_lab.bench.problem import Problem, WeightFormat
+from gemlite_lab.bench.run import run
 
 SHAPES = {
     4: [(4096, 4096), (14336, 4096), (8192, 8192), (16384, 16384)],
@@ -63,7 +64,7 @@ def cells():
 def candidate_of(nbits, rung):
     """The rung as the harness takes it; its build is a hash of its code, without comments."""
     if not rung.edits and rung.shape is None:
-        return replace(candidates()[rung.kernel], name=rung.name)
+        return replace(find_candidates()[rung.kernel], name=rung.name)
     kernel = kernel_of(nbits, rung)
     code = " ".join(sources.without_comments(kernel.source).split())
     build = hashlib.sha256(f"{code} {rung.shape}".encode()).hexdigest()[:8]

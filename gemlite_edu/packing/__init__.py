@@ -1,4 +1,4 @@
-"""Floor 1: where each code lives in memory."""
+"""Where each code lives in memory."""
 
 from gemlite_edu.packing.address_map import Address, pack_by_map, unpack_by_map
 from gemlite_edu.packing.bit_planes import BitPlanes3, pack_3bit_planes, unpack_3bit_planes
@@ -10,6 +10,7 @@ from gemlite_edu.packing.bitnet_fragments import (
     to_fragments,
 )
 from gemlite_edu.packing.int4_pairs import Int4Pairs, pack_2xint4, unpack_2xint4
+from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles, tile_plain
 from gemlite_edu.packing.rows_cols import (
     OverCols,
     OverRows,
@@ -40,6 +41,8 @@ __all__ = [
     "Int4Pairs",
     "OverCols",
     "OverRows",
+    "PlainTiles",
+    "PlaneTiles",
     "Sparse1in2",
     "WarpInterleaved",
     "from_fragments",
@@ -52,6 +55,7 @@ __all__ = [
     "pack_sparse_1in2",
     "pack_warped_int32",
     "pack_warped_int32_8bit_50_sparse",
+    "tile_plain",
     "tiled_sparsity_50",
     "to_fragments",
     "unpack_2xint4",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 
-from gemlite_edu.quantize import check_codes
+from gemlite_edu.numbers.quantize import check_codes
 
 
 class Address(NamedTuple):

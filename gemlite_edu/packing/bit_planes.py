@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.packing.address_map import Address, check_words
 from gemlite_edu.packing.warp_interleaved import (
     WARP_SIZE,
@@ -18,7 +19,6 @@ from gemlite_edu.packing.warp_interleaved import (
     pack_warped_int32,
     unpack_warped_int32,
 )
-from gemlite_edu.quantize import check_codes
 
 NBITS = 3
 _LOW, _HIGH = WarpInterleaved(2), WarpInterleaved(1)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.packing.address_map import Address, check_words
-from gemlite_edu.quantize import check_codes
 
 TILE_N, TILE_K = 16, 32
 CODES_OF_A_WORD = 16

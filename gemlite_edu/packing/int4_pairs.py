@@ -4,7 +4,7 @@
 
 with the most significant bits on the left. The type of the bytes says how they are meant: uint8
 for codes 0 to 15, int8 for codes -8 to 7 in two's complement. Codes come and go transposed, (K, N).
-Source: seed 004 (torchao's `pack_2xint4`), which calls it a row interleave.
+Source: torchao's `pack_2xint4`, which calls it a row interleave.
 """
 
 from dataclasses import dataclass

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.packing.address_map import Address
 from gemlite_edu.packing.rows_cols import WORD_DTYPES
-from gemlite_edu.quantize import check_codes
 
 DEPTH = 16  # of a plane: the shallowest tl.dot of 16-bit operands, one tensor-core instruction
 _MOST_FIELDS = 16

@@ -8,7 +8,7 @@ over rows, word r of column k holds n = r * e + j. Code j stands in bits nbits *
 
 with the most significant bits on the left. A last word that is not full ends in zero bits. The
 layout of GemLite's CUDA kernels is another: see `warp_interleaved`.
-Source: seed 001 (GemLite, Triton version), which packs in words of 8, 16 and 32 bits and then
+Source: GemLite (Triton version), which packs in words of 8, 16 and 32 bits and then
 transposes what was packed over columns: `pack_over_cols(W_q, nbits).T` has its shape (K / e, N).
 """
 
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.numbers.quantize import check_codes, check_nbits
 from gemlite_edu.packing.address_map import Address, check_words
-from gemlite_edu.quantize import check_codes, check_nbits
 
 WORD_DTYPES = {8: torch.uint8, 16: torch.int16, 32: torch.int32}
 

@@ -5,16 +5,16 @@ whatever the zero-point; the kept one is (code - zero) * scale, code 0 to 127. A
 with bit 7 set where the first of the pair is kept. A tile is 256 weights of a row: byte j of word
 `lane`, from the most significant on, holds the pair k = 64 j + lane of the tile.
 Which weight a byte holds depends on the data, so this layout is no address map.
-Source: seed 002 (GemLite's blog post, case study).
+Source: GemLite's blog post, case study.
 """
 
 from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.packing.address_map import check_words
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
-from gemlite_edu.quantize import check_codes
 
 NBITS = 7
 _PAIRS_IN_WORD = 4
@@ -85,7 +85,7 @@ def tiled_sparsity_50(W, tile_size=WARP_SIZE):
 
     W: (N, K), any real dtype, any K; a partner past the row counts as 0. Of equal magnitudes, and
     so of two zeros, the second is kept. Returns (N, K) of W's dtype.
-    tile_size: the distance inside a pair; the packers take 32. Source: seed 002.
+    tile_size: the distance inside a pair; the packers take 32. Source: GemLite's blog post.
 
     >>> tiled_sparsity_50(torch.tensor([[3.0, 1.0, -2.0, 1.0]]), tile_size=2)
     tensor([[1., 0., 0., 1.]])
@@ -126,7 +126,7 @@ def pack_warped_int32_8bit_50_sparse(W_q, tile_size=WARP_SIZE):
 
     The one that is not 0 is kept, of two zeros the second, and its code is the value: a kept code
     of 0 is told from a pruned weight only by `pack_sparse_1in2`. Returns int32 words. Raises
-    ValueError for two nonzero codes in a pair, which seed 002's function of this name would OR.
+    ValueError for two nonzero codes in a pair, which GemLite's function of this name would OR.
     """
     if tile_size != WARP_SIZE:
         raise ValueError(f"pairs to pack lie {WARP_SIZE} apart, got tile_size = {tile_size}")

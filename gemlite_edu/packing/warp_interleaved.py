@@ -3,15 +3,15 @@
 A row is cut into tiles of 32 * pack_factor codes. Word `lane` of a tile holds the codes
 k = lane, lane + 32, lane + 64, ... of that tile, the first one in the most significant field.
 So one coalesced load of 32 words feeds a warp, and field j of every lane meets 32 neighbours of x.
-Source: seed 000 (GemLite, CUDA version), `pack_warped_int32`.
+Source: GemLite (CUDA version), `pack_warped_int32`.
 """
 
 from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.numbers.quantize import check_codes, check_nbits
 from gemlite_edu.packing.address_map import Address, check_words
-from gemlite_edu.quantize import check_codes, check_nbits
 
 WARP_SIZE = 32
 WORD_BITS = 32

@@ -5,10 +5,10 @@ import torch
 from frauds import FRAUDS
 from replayed_calls import ReplayedCalls
 
-from gemlite_edu.bench.candidate import Candidate, Prepared
-from gemlite_edu.bench.card import Card
-from gemlite_edu.bench.measure import Refused, measure
-from gemlite_edu.bench.problem import Problem, WeightFormat
+from gemlite_lab.bench.candidate import Candidate, Prepared
+from gemlite_lab.bench.card import Card
+from gemlite_lab.bench.measure import Refused, measure
+from gemlite_lab.bench.problem import Problem, WeightFormat
 
 PROBLEM = Problem(WeightFormat(16), M=3, N=40, K=256)
 CARD = Card("a card of a test", l2_bytes=40_000, read_gb_per_s=1000, matmul_tflops=1, driver="")

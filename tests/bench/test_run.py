@@ -10,20 +10,20 @@ import pytest
 import torch
 from replayed_calls import ReplayedCalls
 
-from gemlite_edu.batch_launches import FAST_GEMM
-from gemlite_edu.bench import __main__ as command
-from gemlite_edu.bench import run as run_module
-from gemlite_edu.bench.candidate import Candidate, candidates
-from gemlite_edu.bench.card import Card
-from gemlite_edu.bench.measure import Refused, Result, measure
-from gemlite_edu.bench.problem import Problem, WeightFormat
-from gemlite_edu.bench.run import cells_of, problems_of, row_of, run
-from gemlite_edu.bench.table import table
-from gemlite_edu.kernels import FAST_KERNELS, KERNELS
-from gemlite_edu.measurements import read
-from gemlite_edu.ternary_launches import TERNARY_KERNELS
-from gemlite_edu.timing import Timing
-from gemlite_edu.triton_kernels import KERNELS as TRITON_KERNELS
+from gemlite_edu.kernels.gemm_fast import FAST_GEMM
+from gemlite_edu.kernels.ternary import TERNARY_KERNELS
+from gemlite_edu.kernels.triton import KERNELS as TRITON_KERNELS
+from gemlite_edu.runners.load import FAST_KERNELS, KERNELS
+from gemlite_edu.runners.timing import Timing
+from gemlite_lab.bench import __main__ as command
+from gemlite_lab.bench import run as run_module
+from gemlite_lab.bench.candidate import Candidate, find_candidates
+from gemlite_lab.bench.card import Card
+from gemlite_lab.bench.measure import Refused, Result, measure
+from gemlite_lab.bench.measurements import read
+from gemlite_lab.bench.problem import Problem, WeightFormat
+from gemlite_lab.bench.run import cells_of, problems_of, row_of, run
+from gemlite_lab.bench.table import table
 
 CARD = Card("a card", 1_000, read_gb_per_s=4000.0, matmul_tflops=700.0, driver="1.2")
 RESULT = Result(Timing(1.0, 2.0, 3.0), nbytes=4_000_000, error=2e-4, copies=4, mhz=(1980, 3201))
@@ -139,19 +139,19 @@ def test_every_kernel_of_the_package_and_every_peer_takes_part():
     products_of_int8 = {*TERNARY_KERNELS, "int_mm"}
     fast = {*FAST_KERNELS, *(f"{name}_bf16" for name in FAST_KERNELS), *FAST_GEMM}
     fast.add("gemv_a16wn_fast_table")
-    assert set(candidates()) == {*KERNELS, *fast, *triton, *layer, *PEERS, *products_of_int8}
+    assert set(find_candidates()) == {*KERNELS, *fast, *triton, *layer, *PEERS, *products_of_int8}
 
 
 def test_a_peer_is_added_by_a_file(monkeypatch, tmp_path):
-    from gemlite_edu.bench import candidates as folder
+    from gemlite_lab.bench import candidates as folder
 
     (tmp_path / "a_new_peer.py").write_text(
         "import torch\n"
-        "from gemlite_edu.bench.candidate import Candidate\n"
+        "from gemlite_lab.bench.candidate import Candidate\n"
         "CANDIDATES = [Candidate('new', 'torch', torch.float16, lambda problem: '', None)]\n"
     )
     monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
-    assert "new" in candidates()
+    assert "new" in find_candidates()
 
 
 TAKEN = {
@@ -169,9 +169,9 @@ TAKEN = {
 def test_ours_and_cublas_compute_the_problem(name, weights, monkeypatch):
     """Here in the simulator and by torch on the CPU, where there is nothing to time."""
     monkeypatch.setattr(
-        "gemlite_edu.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+        "gemlite_lab.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
-    candidate = candidates()[name]
+    candidate = find_candidates()[name]
     problem = Problem(WeightFormat.parse(weights), M=2, N=33, K=96)
     if candidate.why_not_here(problem):
         assert weights not in TAKEN[name]
@@ -192,9 +192,9 @@ OF_FAST_KERNELS = [
 @pytest.mark.parametrize("end, error", [("", 2**-10), ("_bf16", 2**-8)])
 def test_a_fast_gemv_computes_the_problem(name, weights, end, error, monkeypatch):
     monkeypatch.setattr(
-        "gemlite_edu.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+        "gemlite_lab.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
-    candidate = candidates()[name + end]
+    candidate = find_candidates()[name + end]
     problem = Problem(WeightFormat.parse(weights), M=3, N=33, K=384)
     generator = torch.Generator().manual_seed(4)
     result = measure(candidate, problem, replace(CARD, read_gb_per_s=1e9), generator, ReplayedCalls)
@@ -204,9 +204,9 @@ def test_a_fast_gemv_computes_the_problem(name, weights, end, error, monkeypatch
 @pytest.mark.parametrize("weights", ["W4 g128", "W3 g128"])
 def test_a_table_of_the_codes_computes_the_problem(weights, monkeypatch):
     monkeypatch.setattr(
-        "gemlite_edu.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+        "gemlite_lab.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
-    candidate = candidates()["gemv_a16wn_fast_table"]
+    candidate = find_candidates()["gemv_a16wn_fast_table"]
     told = candidate.why_not(Problem(WeightFormat.parse("W8 g128"), 1, 64, 384))
     assert told == "weights of 4 or 3 bits"
     problem = Problem(WeightFormat.parse(weights), M=2, N=33, K=384)
@@ -224,7 +224,7 @@ NOT_OF_FAST_KERNELS = [
 
 @pytest.mark.parametrize("name, weights", NOT_OF_FAST_KERNELS)
 def test_a_fast_gemv_says_what_it_takes(name, weights):
-    candidate = candidates()[name]
+    candidate = find_candidates()[name]
     assert candidate.why_not(Problem(WeightFormat.parse(weights), 1, 64, 384))
     assert candidate.why_not(Problem(WeightFormat(4), 65, 64, 384)).endswith("M up to 64")
 
@@ -232,9 +232,9 @@ def test_a_fast_gemv_says_what_it_takes(name, weights):
 @pytest.mark.parametrize("weights", ["W4 g128", "W8", "W2 g64"])
 def test_the_fast_gemm_computes_the_problem(weights, monkeypatch):
     monkeypatch.setattr(
-        "gemlite_edu.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+        "gemlite_lab.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
-    candidate = candidates()["gemm_a16wn_fast"]
+    candidate = find_candidates()["gemm_a16wn_fast"]
     problem = Problem(WeightFormat.parse(weights), M=20, N=64, K=512)
     generator = torch.Generator().manual_seed(4)
     result = measure(candidate, problem, replace(CARD, read_gb_per_s=1e9), generator, ReplayedCalls)
@@ -243,7 +243,7 @@ def test_the_fast_gemm_computes_the_problem(weights, monkeypatch):
 
 @pytest.mark.parametrize("weights", ["W16", "W3", "W1", "W4 g16", "W7 sparse"])
 def test_the_fast_gemm_says_what_it_takes(weights):
-    candidate = candidates()["gemm_a16wn_fast"]
+    candidate = find_candidates()["gemm_a16wn_fast"]
     assert candidate.why_not(Problem(WeightFormat.parse(weights), 16, 64, 512))
     assert candidate.why_not(Problem(WeightFormat(4), 16, 60, 512)) == "N in 8s, K in 128s"
 
@@ -252,9 +252,9 @@ def test_the_fast_gemm_says_what_it_takes(weights):
 @pytest.mark.parametrize("M", [2, 17])
 def test_kernels_of_the_ternary_product_compute_the_problem(name, M, monkeypatch):
     monkeypatch.setattr(
-        "gemlite_edu.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+        "gemlite_lab.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
-    candidate = candidates()[name]
+    candidate = find_candidates()[name]
     weights = WeightFormat.parse("W16" if name == "cublas_bf16" else "W2")
     problem = Problem(weights, M, N=33, K=96)
     assert candidate.why_not(replace(problem, weights=WeightFormat.parse("W4 g32")))
@@ -267,7 +267,7 @@ def test_kernels_of_the_ternary_product_compute_the_problem(name, M, monkeypatch
 
 
 def test_int_mm_says_what_it_takes():
-    int_mm, W8 = candidates()["int_mm"], WeightFormat(8)
+    int_mm, W8 = find_candidates()["int_mm"], WeightFormat(8)
     assert not int_mm.why_not(Problem(W8, 17, 64, 64))
     assert int_mm.why_not(Problem(W8, 16, 64, 64)) == "M from 17"
     assert int_mm.why_not(Problem(WeightFormat(8, 32), 17, 64, 64)) == "8 bits without groups"
@@ -275,7 +275,7 @@ def test_int_mm_says_what_it_takes():
 
 @pytest.mark.parametrize("name", PEERS)
 def test_a_peer_says_what_it_does_not_take(name):
-    peer = candidates()[name]
+    peer = find_candidates()[name]
     shapes = {"M": 1, "N": 4096, "K": 4096}
     took = {
         (text, transposed): not peer.why_not(
@@ -297,24 +297,24 @@ def test_a_peer_says_what_it_does_not_take(name):
 
 
 def test_the_version_of_our_own_kernels_tells_their_texts_apart():
-    versions = [candidates()[name].version() for name in KERNELS]
+    versions = [find_candidates()[name].version() for name in KERNELS]
     assert len(set(versions)) == len(KERNELS) and all(v.startswith("0.1.0+") for v in versions)
 
 
 def test_a_name_twice_is_refused(monkeypatch, tmp_path):
-    from gemlite_edu.bench import candidates as folder
+    from gemlite_lab.bench import candidates as folder
 
-    (tmp_path / "another_cublas.py").write_text("from gemlite_edu.bench.candidates.cublas import *")
+    (tmp_path / "another_cublas.py").write_text("from gemlite_lab.bench.candidates.cublas import *")
     (tmp_path / "yet_another_cublas.py").write_text(
-        "from gemlite_edu.bench.candidates.cublas import CANDIDATES"
+        "from gemlite_lab.bench.candidates.cublas import CANDIDATES"
     )
     monkeypatch.setattr(folder, "__path__", [*folder.__path__, str(tmp_path)])
     with pytest.raises(ValueError, match="two kernels of the name cublas: rename one"):
-        candidates()
+        find_candidates()
 
 
 def test_cells_are_all_that_fit_each_other():
-    known = candidates()
+    known = find_candidates()
     chosen = [known["cublas"], known["gemv_a16wn_fp32"]]
     formats = [WeightFormat(16), WeightFormat(4), WeightFormat(4, 96)]
     problems = problems_of(formats, [(64, 128)], [1, 2], False)
@@ -365,7 +365,7 @@ def test_the_exit_status_says_whether_anything_was_measured(rows, status, monkey
     kernel, problem = cells(1)[0]
     rows = [row_of(kernel, problem, CARD, None if r else RESULT, r, 7) for r in rows]
     failure = (kernel, problem, "RuntimeError: no")
-    monkeypatch.setattr("gemlite_edu.bench.card.current_card", lambda: CARD)
+    monkeypatch.setattr("gemlite_lab.bench.card.current_card", lambda: CARD)
     monkeypatch.setattr(run_module, "run", lambda cells, card, path: (rows, [failure]))
     assert command._run_and_show(cells(1)) == status
     printed = capsys.readouterr().out
@@ -399,7 +399,7 @@ def test_an_unknown_kernel_is_answered_with_the_known_ones():
 def test_without_a_gpu_the_loop_is_measured_and_called_what_it_is():
     root = Path(__file__).parent.parent.parent
     output = subprocess.check_output(
-        [sys.executable, "-m", "gemlite_edu.bench"], text=True, cwd=root
+        [sys.executable, "-m", "gemlite_lab.bench"], text=True, cwd=root
     )
     assert "There is no GPU here: these are seconds that you wait, and say nothing" in output
     for figure in (

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from gemlite_edu import sources
-from gemlite_edu.checker import EXERCISES, STUB_MARK, CheckFailed, check, hint
-from gemlite_edu.checker.exercise import number
-from gemlite_edu.errors import KernelFault, KernelTextError
+from gemlite_edu.kernels import sources
+from gemlite_edu.numbers.errors import KernelFault, KernelTextError
 from gemlite_edu.packing import pack_warped_int32, unpack_warped_int32
+from gemlite_lab.checker import EXERCISES, STUB_MARK, CheckFailed, check, hint
+from gemlite_lab.checker.exercise import number
 
 RIGHT = Path(__file__).parent.parent / "right"
 _FP32 = "gemv_a16wn_fp32"

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gemlite_edu.checker.compare import compare, is_close
+from gemlite_lab.checker.compare import compare, is_close
 
 NAN, INF = float("nan"), float("inf")
 

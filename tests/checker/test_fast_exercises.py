@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from gemlite_edu.checker import EXERCISES, dequant_pair_table, pair_mistakes
-from gemlite_edu.formats import NF4
+from gemlite_edu.numbers.formats import NF4
+from gemlite_lab.checker import EXERCISES, dequant_pair_table, pair_mistakes
 
 ROOT = Path(__file__).parent.parent.parent
 NAMES = ("dequant_pair", "dequant_pair_table")

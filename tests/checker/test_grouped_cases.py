@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from gemlite_edu.checker import EXERCISES
-from gemlite_edu.checker.grouped_cases import with_groups_of_a_tile, with_one_group_for_all
 from gemlite_edu.packing import WarpInterleaved
+from gemlite_lab.checker import EXERCISES
+from gemlite_lab.checker.grouped_cases import with_groups_of_a_tile, with_one_group_for_all
 
 NAMES = ["scaled_dot", "bug_2", "bug_3"]
 

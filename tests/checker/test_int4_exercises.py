@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from gemlite_edu.checker import EXERCISES, splitk_scales
-from gemlite_edu.checker.transposed_terms import Rows
+from gemlite_lab.checker import EXERCISES, splitk_scales
+from gemlite_lab.checker.transposed_terms import Rows
 
 NAMES = ("mixed_mm_transposed", "splitk_scales")
 CASES = [(name, case) for name in NAMES for case in EXERCISES[name].cases()]
@@ -104,7 +104,7 @@ def test_as_many_splits_as_one_likes_give_the_same():
     case = SPLITK_CASES[1]
     operands = case.x, case.packed, case.scales, case.zeros, case.group_size
     outputs = [
-        splitk_scales.split_product(right, *operands, case.config["BLOCK_K"], splits)
+        splitk_scales.splitk_scales_product(right, *operands, case.config["BLOCK_K"], splits)
         for splits in (1, 5, 16)
     ]
     assert all(torch.equal(outputs[0], y) for y in outputs)

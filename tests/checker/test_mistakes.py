@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
-from gemlite_edu.checker import EXERCISES
-from gemlite_edu.checker.compare import is_close
+from gemlite_lab.checker import EXERCISES
+from gemlite_lab.checker.compare import is_close
 
 NAMES = list(EXERCISES)
 GEMVS = [name for name in NAMES if EXERCISES[name].output == "y"]

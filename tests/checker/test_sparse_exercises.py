@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from gemlite_edu import reference
-from gemlite_edu.checker import EXERCISES, check
+from gemlite_edu.numbers import reference
+from gemlite_lab.checker import EXERCISES, check
 
 RIGHT = Path(__file__).parent.parent / "right" / "dequant_dot_sparse"
 PACK, DOT = EXERCISES["pack_sparse"], EXERCISES["dequant_dot_sparse"]

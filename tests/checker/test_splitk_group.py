@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gemlite_edu.checker import EXERCISES, splitk_group
+from gemlite_lab.checker import EXERCISES, splitk_group
 
 CASES = EXERCISES["splitk_group"].cases()
 TESTS = Path(__file__).parent.parent
@@ -62,7 +62,7 @@ def test_a_chunk_that_has_no_tile_adds_nothing():
     case = CASES[0]
     operands = case.x, case.W_q, case.scales, case.zeros
     whole, cut = (
-        splitk_group.split_product(right, *operands, case.group_size, case.block_k, chunks)
+        splitk_group.splitk_group_product(right, *operands, case.group_size, case.block_k, chunks)
         for chunks in (1, 3)
     )
     assert torch.equal(whole, cut)

@@ -7,9 +7,9 @@ import torch
 import triton
 import triton.language as tl
 
-from gemlite_edu.checker import EXERCISES, CheckFailed, check, triton_answers
-from gemlite_edu.checker.tiled_cases import exact_tiled
-from gemlite_edu.errors import KernelFault
+from gemlite_edu.numbers.errors import KernelFault
+from gemlite_lab.checker import EXERCISES, CheckFailed, check, triton_answers
+from gemlite_lab.checker.tiled_cases import exact_tiled
 
 TRITON = [name for name in EXERCISES if EXERCISES[name].is_triton]
 

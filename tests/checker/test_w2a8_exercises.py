@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from gemlite_edu import sources
-from gemlite_edu.checker import (
+from gemlite_edu.kernels import sources
+from gemlite_edu.numbers.errors import KernelFault
+from gemlite_lab.checker import (
     EXERCISES,
     CheckFailed,
     all_steps,
@@ -16,9 +17,9 @@ from gemlite_edu.checker import (
     four_codes_mistakes,
     ternary_cases,
 )
-from gemlite_edu.checker.all_steps_schedule import Schedule
-from gemlite_edu.checker.all_steps_trace import Call, trace
-from gemlite_edu.checker.fragment_counts import (
+from gemlite_lab.checker.all_steps_schedule import Schedule
+from gemlite_lab.checker.all_steps_trace import Call, trace
+from gemlite_lab.checker.fragment_counts import (
     SHAPES,
     best_of,
     counted,
@@ -26,7 +27,6 @@ from gemlite_edu.checker.fragment_counts import (
     fragments_of_a_warp,
     right_costs,
 )
-from gemlite_edu.errors import KernelFault
 
 RIGHT = Path(__file__).parent.parent / "right"
 FOUR_CODES_CASES = EXERCISES["four_codes"].cases()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gemlite_edu.checker import EXERCISES, CheckFailed, check, dequant_dot, warp_reduce
-from gemlite_edu.errors import KernelFault, KernelTextError
+from gemlite_edu.numbers.errors import KernelFault, KernelTextError
+from gemlite_lab.checker import EXERCISES, CheckFailed, check, dequant_dot, warp_reduce
 
 TESTS = Path(__file__).parent.parent
 

@@ -20,10 +20,10 @@ import torch
 import triton_cases
 from kernel_cases import PER_CHANNEL, PLAIN_KERNELS, Case, is_right, make_case, poison
 
-from gemlite_edu.batch_launches import HOPPER
-from gemlite_edu.launches import KERNELS
-from gemlite_edu.pair_table import pair_table
-from gemlite_edu.triton_kernels import KERNELS as TRITON_KERNELS
+from gemlite_edu.kernels.gemm_fast import HOPPER
+from gemlite_edu.kernels.gemv import KERNELS
+from gemlite_edu.kernels.tables import pair_table
+from gemlite_edu.kernels.triton import KERNELS as TRITON_KERNELS
 
 # Width, N, K, M and scope of the scales.
 PACKED_SHAPES = [

@@ -103,7 +103,7 @@ def counters():
 
 def speed():
     """The learner's loop: seconds from a changed hole to an answer."""
-    from gemlite_edu.bench.loop import figures
+    from gemlite_lab.bench.loop import figures
 
     return {"passed": True, **{name: round(value, 3) for name, value in figures().items()}}
 
@@ -187,7 +187,7 @@ def report_path():
 def main(names):
     import torch
 
-    from gemlite_edu import info
+    from gemlite_edu.runners import info
 
     if not torch.cuda.is_available():
         sys.exit("make test-gpu needs a CUDA GPU that torch can see; make test runs without one")

@@ -12,10 +12,10 @@ from fast_cases import BF16, FAST, FP16, MANY_BLOCKS, RANDOM, Case, is_right, ma
 from sparse_fast_cases import SparseCase
 
 from gemlite_edu import load
-from gemlite_edu.batch_matmul import batch_matmul
-from gemlite_edu.errors import KernelTextError
-from gemlite_edu.fast_matmul import fast_matmul
-from gemlite_edu.pair_table import pair_table
+from gemlite_edu.kernels.tables import pair_table
+from gemlite_edu.numbers.errors import KernelTextError
+from gemlite_edu.operators.batch_matmul import batch_matmul
+from gemlite_edu.operators.fast_matmul import fast_matmul
 
 GEMVS = [
     kind(nbits, 2, 100, 4096, x_dtype=x_dtype, machine=MANY_BLOCKS)

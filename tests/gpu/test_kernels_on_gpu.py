@@ -17,11 +17,15 @@ from kernel_cases import (
     poison,
 )
 
-from gemlite_edu import check, cuda, kernels, load, pack_warped_int32, sources
-from gemlite_edu.devices import shared_bytes_per_block
-from gemlite_edu.errors import KernelTextError
-from gemlite_edu.launches import KERNELS, Launch
-from gemlite_edu.operands import pointers_of
+from gemlite_edu import load, pack_warped_int32
+from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.gemv import KERNELS, Launch
+from gemlite_edu.kernels.machine import shared_bytes_per_block
+from gemlite_edu.numbers.checks import pointers_of
+from gemlite_edu.numbers.errors import KernelTextError
+from gemlite_edu.runners import cuda
+from gemlite_edu.runners import load as load_module
+from gemlite_lab import check
 
 CASES_FOR_BOTH_RUNNERS = [
     case for case in CASES if case.is_exact and case.N * case.K * case.M <= 2**19
@@ -162,4 +166,4 @@ def test_checks_run_on_the_gpu_too(name, capsys, tmp_path, monkeypatch):
 
 
 def test_all_kernels_are_covered():
-    assert {case.kernel for case in CASES} == set(kernels.KERNELS)
+    assert {case.kernel for case in CASES} == set(load_module.KERNELS)

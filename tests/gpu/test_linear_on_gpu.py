@@ -8,12 +8,12 @@ import pytest
 import torch
 from linear_cases import activations, make
 
-from gemlite_edu import linear as linear_module
-from gemlite_edu import tuning
-from gemlite_edu.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.core import DType, GemLiteLinear
-from gemlite_edu.matmul_choices import MATMUL_TYPES
-from gemlite_edu.triton_kernels.configs import candidates
+from gemlite_edu.kernels.triton.configs import candidates
+from gemlite_edu.layers import gemlite_linear as linear_module
+from gemlite_edu.numbers.activations import scale_activations_fp8, scale_activations_int8
+from gemlite_edu.operators import tuning
+from gemlite_edu.operators.matmul_choices import MATMUL_TYPES
 
 N, K = 256, 512
 FEW = 4  # configs that are measured here: each is compiled

@@ -35,10 +35,13 @@ from int4_cases import (
 )
 from torch.utils.checkpoint import checkpoint
 
-from gemlite_edu import Int4Linear, mixed_mm, reference, triton_mixed_mm, tuning
-from gemlite_edu.mixed_mm import KERNEL_TYPES, choose, dense
-from gemlite_edu.triton_kernels import INT4_KERNELS, kernel
-from gemlite_edu.triton_kernels.mixed_mm_configs import candidates
+from gemlite_edu import Int4Linear, triton_mixed_mm
+from gemlite_edu.kernels.triton import INT4_KERNELS
+from gemlite_edu.kernels.triton.mixed_mm_configs import candidates
+from gemlite_edu.numbers import reference
+from gemlite_edu.operators import mixed_mm, tuning
+from gemlite_edu.operators.mixed_mm import KERNEL_TYPES, choose, dense
+from gemlite_edu.runners.triton import kernel
 
 DIRECTIONS = (FORWARD, TRANSPOSED)
 N, K, GROUP = 1024, 1024, 128

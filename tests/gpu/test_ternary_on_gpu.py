@@ -30,17 +30,16 @@ from ternary_cases import (
 
 from gemlite_edu import (
     BitLinear,
-    cuda,
     load,
     pack_bitnet_2bit,
     quantize_activations_int8,
-    simulator,
     unpack_bitnet_2bit,
 )
-from gemlite_edu.errors import KernelTextError
-from gemlite_edu.launches import Launch
-from gemlite_edu.operands import pointers_of
+from gemlite_edu.kernels.gemv import Launch
+from gemlite_edu.numbers.checks import pointers_of
+from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.packing import FRAGMENTS
+from gemlite_edu.runners import cuda, simulator
 
 CASES = list(dict.fromkeys(case for seed in range(3) for case in all_cases(seed)))
 CASES_FOR_BOTH_RUNNERS = CASES[::11]

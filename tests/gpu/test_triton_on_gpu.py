@@ -22,9 +22,10 @@ from triton_cases import (
     run,
 )
 
-from gemlite_edu.triton_kernels import KERNELS, kernel
-from gemlite_edu.triton_matmul import dense, matmul
-from gemlite_edu.weight_modes import ChannelScaleMode, WeightMode
+from gemlite_edu.kernels.triton import KERNELS
+from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
+from gemlite_edu.operators.triton_product import dense, matmul
+from gemlite_edu.runners.triton import kernel
 
 CASES_FOR_BOTH_MODES = [case for case in CASES if case.data == EXACT and case.turns <= 400][::20]
 any_kernel = pytest.mark.parametrize("name", KERNELS)

@@ -4,16 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gemlite_edu.lesson import (
-    give_up,
-    predict,
-    progress,
-    read,
-    recall,
-    reset,
-    reveal,
-    solution,
-)
+from gemlite_lab import give_up, progress, reset, solution
+from gemlite_lab.lesson import predict, read, recall, reveal
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -5,8 +5,9 @@ import inspect
 import IPython.display
 import pytest
 
-from gemlite_edu.lesson.read_triton import read_triton, text_of
-from gemlite_edu.triton_kernels import FOLDER, kernel
+from gemlite_edu.kernels.triton import FOLDER
+from gemlite_edu.runners.triton import kernel
+from gemlite_lab.lesson.read_triton import read_triton, text_of
 
 
 def test_it_shows_a_file_as_it_is(monkeypatch):

@@ -11,7 +11,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
 import benchmark_table  # noqa: E402
 from measured_rows import measured  # noqa: E402
 
-from gemlite_edu import measurements  # noqa: E402
+from gemlite_lab.bench import measurements  # noqa: E402
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from gemlite_edu import triton_ops
 from gemlite_edu.core import GemLiteLinear
+from gemlite_edu.operators import linear_op
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "tools"))
 
@@ -69,11 +69,11 @@ def test_a_cuda_kernel_has_the_same_parts(monkeypatch):
     operands = [f"operand {i}" for i in range(10)]
 
     def linear_at_once(*given):
-        triton_ops._prepared("how")(*given)
+        linear_op._prepared("how")(*given)
 
     monkeypatch.setattr(call_overhead.cuda, "ReadyLaunch", Launch)
-    monkeypatch.setattr(triton_ops, "linear_at_once", linear_at_once)
-    monkeypatch.setattr(triton_ops, "_prepared", lambda how: lambda x, *_: launch((x, "y")))
+    monkeypatch.setattr(linear_op, "linear_at_once", linear_at_once)
+    monkeypatch.setattr(linear_op, "_prepared", lambda how: lambda x, *_: launch((x, "y")))
     for name, call in call_overhead.cuda_parts(operands):
         launched.clear()
         call()

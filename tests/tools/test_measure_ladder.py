@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import measure_ladder  # noqa: E402
 
-from gemlite_edu import ladder  # noqa: E402
+from gemlite_lab.bench import ladder  # noqa: E402
 
 
 def test_every_rung_is_measured_at_every_shape():

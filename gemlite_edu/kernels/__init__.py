@@ -1,0 +1,1 @@
+"""The texts of the kernels, and how the host launches them."""

@@ -1,0 +1,160 @@
+"""What a GPTQ or an AWQ checkpoint stores of a layer, read as a `QuantizedWeight`.
+
+Both store codes, zeros and scales transposed: a row of scales belongs to a group, a column to an
+output channel. Both pack codes into int32 words, and zeros too:
+
+           qweight              qzeros                    codes of a word, from the lowest bits up
+    GPTQ   (K * nbits / 32, N)  (groups, N * nbits / 32)  neighbours along k; zeros along n
+    AWQ    (K, N / 8)           (groups, N / 8)           along n, in the order 0 2 4 6 1 3 5 7
+
+W = (codes - zeros) * scales in both, but GPTQ's first format stores zeros less one. GPTQ's 3-bit
+codes are one string of bits: 32 codes in three words, of which codes 10 and 21 lie across two.
+Sources: the packing of AutoGPTQ (`qlinear_cuda.py`), of GPTQModel (`utils/model.py`, the two
+formats) and of AutoAWQ (`linear/gemm.py`).
+"""
+
+import torch
+
+from gemlite_edu.numbers.quantize import QuantizedWeight, check_nbits
+from gemlite_edu.packing import unpack_over_cols
+
+_WORD_BITS = 32
+_AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # the column that each field of a word holds
+
+
+def from_gptq(qweight, qzeros, scales, g_idx=None, nbits=4, zeros_stored_minus_one=True):
+    """A layer of a GPTQ checkpoint as a `QuantizedWeight`; its group size is K / groups.
+
+    qweight: int32 (K * nbits / 32, N); qzeros: int32 (groups, N * nbits / 32).
+    scales: (groups, N), any float dtype.
+    g_idx: the group of each k, (K,) integers. One that is not k // group_size is refused: such
+        groups are not neighbours. Give it where the checkpoint has it.
+    nbits: 2, 3, 4 or 8.
+    zeros_stored_minus_one: true for the checkpoint_format "gptq" (also where none is named), false
+        for "gptq_v2". Symmetric 4-bit layers store 7 in the first and 8 in the second.
+
+    Raises TypeError or ValueError for other dtypes or shapes, and ValueError where a zero of the
+    first format cannot be known: zero 0 less one does not fit into its bits, and what a library
+    wrote instead (all bits of the word, or a borrow from the next zero) depends on the library.
+    """
+    check_nbits(nbits)
+    if nbits not in (2, 3, 4, 8):
+        raise ValueError(f"a GPTQ checkpoint has 2, 3, 4 or 8 bits, got nbits = {nbits}")
+    _check_words(qweight=qweight, qzeros=qzeros)
+    K, N = len(qweight) * _WORD_BITS // nbits, qweight.shape[1]
+    _check_whole_words(f"the {len(qweight)} rows of qweight", len(qweight) * _WORD_BITS, nbits)
+    _check_whole_words(f"N = {N} zeros", N * nbits, _WORD_BITS)
+    groups = _groups(scales, K, N)
+    _check_shape("qzeros", qzeros, (groups, N * nbits // _WORD_BITS))
+    if g_idx is not None:
+        _check_g_idx(g_idx, K, groups)
+
+    zeros = _read_bits(qzeros, nbits)
+    if zeros_stored_minus_one:
+        zeros = _add_one(zeros, nbits)
+    return _quantized(_read_bits(qweight.T, nbits), zeros, scales, nbits)
+
+
+def from_awq(qweight, qzeros, scales, nbits=4):
+    """A layer of an AWQ checkpoint (version "gemm") as a `QuantizedWeight`.
+
+    qweight: int32 (K, N / 8); qzeros: int32 (groups, N / 8); scales: (groups, N), any float dtype.
+    nbits: 4, the only width that AutoAWQ packs.
+
+    Raises TypeError or ValueError for other dtypes or shapes.
+    """
+    check_nbits(nbits)
+    if nbits != 4:
+        raise ValueError(f"an AWQ checkpoint has 4 bits, got nbits = {nbits}")
+    _check_words(qweight=qweight, qzeros=qzeros)
+    K, words = qweight.shape
+    groups = _groups(scales, K, words * len(_AWQ_ORDER))
+    _check_shape("qzeros", qzeros, (groups, words))
+    return _quantized(_read_awq(qweight).T, _read_awq(qzeros), scales, nbits)
+
+
+def _quantized(W_q, zeros, scales, nbits):
+    group_size = W_q.shape[1] // len(scales)
+    scales, zeros = _as_rows_of_channels(scales.detach()), _as_rows_of_channels(zeros)
+    return QuantizedWeight(W_q.contiguous(), scales, zeros, nbits, group_size)
+
+
+def _as_rows_of_channels(tensor):
+    return tensor.T.to(torch.float32, copy=True, memory_format=torch.contiguous_format)
+
+
+def _read_bits(words, nbits):
+    """Each row of words as one string of bits, lowest first, cut into codes of `nbits`."""
+    bits = words.shape[1] * _WORD_BITS
+    if _WORD_BITS % nbits == 0:
+        return unpack_over_cols(words, nbits, bits // nbits)
+    single = unpack_over_cols(words, 1, bits).reshape(len(words), -1, nbits)
+    return sum(single[..., bit] << bit for bit in range(nbits))
+
+
+def _read_awq(words):
+    fields = _read_bits(words, 4).reshape(*words.shape, len(_AWQ_ORDER))
+    columns = torch.empty_like(fields)
+    columns[..., _AWQ_ORDER] = fields
+    return columns.reshape(len(words), -1)
+
+
+def _add_one(zeros, nbits):
+    largest = 2**nbits - 1
+    unknown = (zeros == largest).nonzero()
+    if len(unknown):
+        group, n = unknown[0].tolist()
+        raise ValueError(
+            f"qzeros stores {largest} for group {group} of channel {n}: zero 0 less one, which "
+            f"libraries write in different ways; save the checkpoint as gptq_v2 with the library "
+            f"that made it, then pass zeros_stored_minus_one=False"
+        )
+    return zeros + 1
+
+
+def _groups(scales, K, N):
+    if not isinstance(scales, torch.Tensor) or not scales.is_floating_point():
+        raise TypeError(f"scales must be a floating-point tensor, got {_kind(scales)}")
+    if scales.dim() != 2 or scales.shape[1] != N or len(scales) == 0:
+        raise ValueError(
+            f"scales must have shape (groups, N) = (groups, {N}), got {tuple(scales.shape)}"
+        )
+    if K % len(scales):
+        raise ValueError(
+            f"the {len(scales)} groups of scales must divide K = {K}: a shorter last group has no "
+            f"place in a QuantizedWeight; dequantize the layer with the library that made it"
+        )
+    return len(scales)
+
+
+def _check_g_idx(g_idx, K, groups):
+    if not isinstance(g_idx, torch.Tensor) or g_idx.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"g_idx must be an int32 or int64 tensor, got {_kind(g_idx)}")
+    _check_shape("g_idx", g_idx, (K,))
+    if not torch.equal(g_idx.long().cpu(), torch.arange(K) // (K // groups)):
+        raise ValueError(
+            f"g_idx is not k // {K // groups} (act order, or a shorter last group): the kernels "
+            f"need groups of neighbours along k; quantize with desc_act=False"
+        )
+
+
+def _check_words(**tensors):
+    for name, words in tensors.items():
+        if not isinstance(words, torch.Tensor) or words.dtype != torch.int32:
+            raise TypeError(f"{name} must be a torch.int32 tensor, got {_kind(words)}")
+        if words.dim() != 2 or words.numel() == 0:
+            raise ValueError(f"{name} must be a matrix of words, got {tuple(words.shape)}")
+
+
+def _check_whole_words(what, bits, unit):
+    if bits % unit:
+        raise ValueError(f"{what} are {bits} bits, which is no multiple of {unit}: check nbits")
+
+
+def _check_shape(name, tensor, shape):
+    if tuple(tensor.shape) != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {tuple(tensor.shape)}")
+
+
+def _kind(value):
+    return value.dtype if isinstance(value, torch.Tensor) else type(value).__name__

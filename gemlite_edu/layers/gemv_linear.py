@@ -1,0 +1,205 @@
+"""`GemvLinear`, packed weights and the kernel that reads them as one module of torch."""
+
+import json
+
+import torch
+
+from gemlite_edu.numbers.checks import per_group
+from gemlite_edu.numbers.dtypes import name_of
+from gemlite_edu.numbers.errors import UntrustedText
+from gemlite_edu.operators.gemv_op import PackedGemv
+from gemlite_edu.packing import pack_warped_int32
+from gemlite_edu.packing.address_map import check_words
+from gemlite_edu.runners.load import KERNELS
+
+_X_DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16}
+_TENSORS = ("W_packed", "scales", "zeros", "bias")
+
+
+class GemvLinear(torch.nn.Module):
+    """y = x Wᵀ + bias with W ~ (codes - zeros) * scales, or what your own dequantization makes.
+
+    W_packed: int32 words of the kernel's layout, of in_features = K weights a row. scales, zeros:
+    float32 (N, 1) or (N, K // group_size), or (1, 1); they stay float32 in `.half()` of a model.
+    kernel, nbits, group_size, replace: as for `load`. bias: (N,) or None. x_dtype: torch.float16 or
+    torch.bfloat16, of x and y. trust_saved_text: whether `load_state_dict` may bring other texts
+    than `replace`.
+
+    The texts of `replace` are saved with the module and shown by repr. It has no backward.
+    """
+
+    def __init__(
+        self,
+        W_packed,
+        scales,
+        zeros,
+        in_features,
+        nbits,
+        *,
+        kernel="gemv_a16wn_fp32",
+        group_size=None,
+        replace=None,
+        bias=None,
+        x_dtype=torch.float16,
+        trust_saved_text=False,
+    ):
+        super().__init__()
+        if x_dtype not in _X_DTYPES.values():
+            raise ValueError(f"x_dtype must be torch.float16 or torch.bfloat16, got {x_dtype}")
+        self.in_features, self.trust_saved_text = in_features, trust_saved_text
+        self._gemv = PackedGemv(kernel, nbits, x_dtype, group_size, replace)
+        check_words(W_packed, self._gemv.layout, in_features)
+        shape = (len(W_packed), in_features // (group_size or in_features))
+        for name, tensor in (("scales", scales), ("zeros", zeros)):
+            per_group(name, tensor, shape, torch.float32, W_packed.device)
+        if bias is not None and (not isinstance(bias, torch.Tensor) or bias.shape != shape[:1]):
+            came = tuple(bias.shape) if isinstance(bias, torch.Tensor) else type(bias).__name__
+            raise ValueError(f"bias must be a tensor ({shape[0]},), one per output, got {came}")
+        for name, tensor in zip(_TENSORS, (W_packed, scales, zeros, bias), strict=True):
+            self.register_buffer(name, tensor)
+
+    @staticmethod
+    def from_quantized(q, kernel="gemv_a16wn_fp32", **options):
+        """The module for a `QuantizedWeight`.
+
+        kernel: one whose name says wn. options: replace, bias, x_dtype, trust_saved_text.
+
+        >>> from gemlite_edu import quantize_linear
+        >>> linear = GemvLinear.from_quantized(quantize_linear(torch.ones(2, 64), 4, group_size=32))
+        >>> linear(torch.ones(1, 64).half())
+        tensor([[64., 64.]], dtype=torch.float16)
+        """
+        if kernel in KERNELS and not KERNELS[kernel].takes_nbits:
+            raise ValueError(f"{kernel} has words of its own: pack them and call GemvLinear(...)")
+        K, W_packed = q.W_q.shape[1], pack_warped_int32(q.W_q, q.nbits)
+        return GemvLinear(
+            W_packed,
+            q.scales,
+            q.zeros,
+            K,
+            q.nbits,
+            kernel=kernel,
+            group_size=None if q.group_size == K else q.group_size,
+            **options,
+        )
+
+    def forward(self, x):
+        """y (..., N) for x (..., K) of x_dtype."""
+        if isinstance(x, torch.Tensor) and x.dim() and x.shape[-1] != self.in_features:
+            raise ValueError(f"x must be (..., {self.in_features}), got {tuple(x.shape)}")
+        y = self._gemv(x, self.W_packed, self.scales, self.zeros)
+        return y if self.bias is None else y + self.bias.to(y.dtype)
+
+    def extra_repr(self):
+        """What is compiled in, and the texts that replace holes."""
+        sizes = f"in_features={self.in_features}, out_features={len(self.W_packed)}"
+        return f"{sizes}, x_dtype={self._gemv.x_dtype}, {self._gemv.describe()}"
+
+    def save(self, path):
+        """Write the module to a safetensors file, with its texts as metadata."""
+        from safetensors.torch import save_file
+
+        tensors = {name: tensor.contiguous() for name, tensor in self.named_buffers()}
+        save_file(tensors, path, metadata={type(self).__name__: json.dumps(self.get_extra_state())})
+
+    @classmethod
+    def load(cls, path, trust_saved_text=False):
+        """The module that `save` wrote, on the CPU.
+
+        Raises `UntrustedText` for one with texts, which are compiled and run, unless the caller
+        says `trust_saved_text=True`; ValueError for another file.
+        """
+        tensors, state = _read(path, cls.__name__)
+        if state["replace"] and not trust_saved_text:
+            raise _untrusted(path, state["replace"], "load(..., trust_saved_text=True)")
+        return cls(**tensors, **state | {"x_dtype": _X_DTYPES[state["x_dtype"]]})
+
+    def get_extra_state(self):
+        """What the tensors do not say; a part of `state_dict()`."""
+        gemv = self._gemv
+        return {
+            "in_features": self.in_features,
+            "kernel": gemv.kernel,
+            "nbits": gemv.nbits,
+            "group_size": gemv.group_size,
+            "replace": gemv.replace,
+            "x_dtype": name_of(gemv.x_dtype),
+        }
+
+    def set_extra_state(self, state):
+        """Take over the texts of `state`, all else of which is this module's.
+
+        Raises ValueError for a state of another kind of module, `UntrustedText` for one with other
+        texts, unless the module was made with `trust_saved_text=True`.
+        """
+        state, own = _checked(state), self.get_extra_state()
+        differ = [name for name in own if name != "replace" and state[name] != own[name]]
+        if differ:
+            theirs = ", ".join(f"{name}={state[name]!r}" for name in differ)
+            raise ValueError(
+                f"the state is of a {type(self).__name__} with {theirs}: make it alike"
+            )
+        if state["replace"] == own["replace"]:
+            return
+        if not self.trust_saved_text and not state["replace"]:
+            raise ValueError("the state has no text for holes and this module has: leave it out")
+        if not self.trust_saved_text:
+            allowed = (
+                f"a {type(self).__name__} made with the same replace, or trust_saved_text=True"
+            )
+            raise _untrusted("the state", state["replace"], allowed)
+        gemv = self._gemv
+        self._gemv = PackedGemv(
+            gemv.kernel, gemv.nbits, gemv.x_dtype, gemv.group_size, state["replace"]
+        )
+
+    def _load_from_state_dict(self, state_dict, prefix, *rest):
+        """Refuse a state before this module's tensors are changed."""
+        if f"{prefix}_extra_state" in state_dict:
+            self.set_extra_state(state_dict[f"{prefix}_extra_state"])
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    def _apply(self, fn, recurse=True):
+        """Move, but keep scales and zeros in float32: fp16 has no room for small scales."""
+        exact = {"scales": self.scales, "zeros": self.zeros}
+        super()._apply(fn, recurse)
+        for name, tensor in exact.items():
+            if getattr(self, name).dtype != torch.float32:
+                setattr(self, name, tensor.to(getattr(self, name).device))
+        return self
+
+
+def _read(path, kind):
+    """(tensors, checked state) of a file that `save` wrote; ValueError for another file."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "pt") as file:
+            state = json.loads((file.metadata() or {})[kind])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+    except (SafetensorError, KeyError, json.JSONDecodeError):
+        raise ValueError(f"{path} was not written by {kind}.save") from None
+    if not tensors.keys() <= set(_TENSORS):
+        raise ValueError(f"{path} was not written by {kind}.save: it has other tensors")
+    return tensors, _checked(state)
+
+
+def _checked(state):
+    """`state`, if it is one that `get_extra_state` can have returned; else ValueError."""
+    types = {"in_features": int, "kernel": str, "nbits": int, "replace": dict, "x_dtype": str}
+    is_whole = isinstance(state, dict) and state.keys() == types.keys() | {"group_size"}
+    if (
+        not is_whole
+        or not all(isinstance(state[name], kind) for name, kind in types.items())
+        or state["x_dtype"] not in _X_DTYPES
+    ):
+        raise ValueError("this is not the state of a GemvLinear: save it with the same version")
+    return state
+
+
+def _untrusted(where, texts, allowed):
+    return UntrustedText(
+        f"{where} has CUDA text for {', '.join(texts)}, which would be compiled and run: "
+        f"read this error's texts, and if you trust them, use {allowed}",
+        texts,
+    )

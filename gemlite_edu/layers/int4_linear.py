@@ -1,0 +1,185 @@
+"""A linear layer of frozen int4 weights that gradients go back through."""
+
+import torch
+
+from gemlite_edu.layers.hqq_layers import codes_of_hqq
+from gemlite_edu.numbers.quantize import QuantizedWeight, quantize_linear
+from gemlite_edu.operators.int4_weight import Int4Weight
+from gemlite_edu.operators.mixed_mm import kernels_take, product
+from gemlite_edu.packing import pack_2xint4
+
+_X_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+@torch.library.custom_op("gemlite_edu::mixed_mm", mutates_args=())
+def mixed_mm(
+    x: torch.Tensor,
+    packed: torch.Tensor,
+    scales: torch.Tensor,
+    zeros: torch.Tensor,
+    group_size: int,
+    transposed: bool,
+) -> torch.Tensor:
+    """x (M, K) times W^T, or x (M, N) times W if `transposed`; operands as `triton_mixed_mm` has.
+
+    On a GPU the Triton kernels compute it for fp16 and bf16 x. Everything else is `reference`.
+    """
+    weight = Int4Weight(packed, scales, zeros, group_size)
+    if x.is_cuda and kernels_take(x.device, x.dtype):
+        return product(x, weight, transposed)
+    return reference(x, weight, transposed)
+
+
+@mixed_mm.register_fake
+def _(x, packed, scales, zeros, group_size, transposed):
+    columns = 2 * packed.shape[0] if transposed else packed.shape[1]
+    return x.new_empty((x.shape[0], columns))
+
+
+def _remember_the_weight(ctx, inputs, output):
+    _, packed, scales, zeros, ctx.group_size, ctx.transposed = inputs
+    if any(ctx.needs_input_grad[1:4]):
+        raise ValueError("int4 weights are frozen: their scales and zeros cannot require grad")
+    ctx.save_for_backward(packed, scales, zeros)
+
+
+def _other_direction(ctx, grad):
+    """y = x W^T has dx = dy W: the same weights, transposed. And so again: d(dy) = d(dx) W^T."""
+    dx = mixed_mm(grad, *ctx.saved_tensors, ctx.group_size, not ctx.transposed)
+    return dx, None, None, None, None, None
+
+
+mixed_mm.register_autograd(_other_direction, setup_context=_remember_the_weight)
+
+
+def reference(x, weight, transposed):
+    """The product by torch alone, for x of any float type: in fp64 for fp64 x, else in fp32."""
+    dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
+    W = weight.dequantize(dtype)
+    with torch.autocast(x.device.type, enabled=False):
+        return (x.to(dtype) @ (W if transposed else W.T)).to(x.dtype)
+
+
+class Int4Linear(torch.nn.Module):
+    """y = x Wᵀ + bias with W ~ (codes - zeros) * scales of 4 bits, frozen; x has a gradient.
+
+    packed: bytes (K / 2, N) of `pack_2xint4`; scales, zeros: (K / group_size, N), fp16, bf16 or
+    fp32; bias: (N,) or None. They are buffers: no optimizer is given them, and `.half()` of a model
+    leaves the types of scales and zeros alone.
+
+    The backward product needs no activations, so none are kept: only the weights, which are there
+    anyway. On a GPU fp16 and bf16 x, and its gradient, are multiplied as `mixed_mm.choose` says: by
+    the fused Triton kernels, or many rows by the library, with weights dequantized for the call.
+    fp32 and fp64 x, and the CPU, take torch with weights dequantized for each call. In autocast x
+    becomes its type, unless it is fp64.
+
+    >>> layer = Int4Linear.from_linear(torch.nn.Linear(8, 3), group_size=4)
+    >>> x = torch.ones(2, 8, requires_grad=True)
+    >>> layer(x).sum().backward()
+    >>> x.grad.shape
+    torch.Size([2, 8])
+    """
+
+    def __init__(self, packed, scales, zeros, group_size, bias=None):
+        super().__init__()
+        weight = Int4Weight(packed, scales, zeros, group_size)
+        if bias is not None:
+            _check_bias(bias, weight)
+        self.in_features, self.out_features, self.group_size = weight.K, weight.N, group_size
+        self.register_buffer("packed", _own(packed.T))
+        self.register_buffer("scales", _own(scales))
+        self.register_buffer("zeros", _own(zeros))
+        self.register_buffer("bias", None if bias is None else _own(bias))
+
+    @staticmethod
+    def from_quantized(q, bias=None, dtype=torch.float32):
+        """The layer for a 4-bit `QuantizedWeight`, its scales and zeros as `dtype`."""
+        if not isinstance(q, QuantizedWeight):
+            raise TypeError(f"from_quantized takes a QuantizedWeight, got {type(q).__name__}")
+        weight = Int4Weight.from_quantized(q, dtype)
+        return Int4Linear(weight.packed, weight.scales, weight.zeros, q.group_size, bias)
+
+    @staticmethod
+    def from_linear(linear, group_size=None):
+        """The layer for a torch.nn.Linear, quantized by `quantize_linear`; group_size as there.
+
+        Scales and zeros have the type of its weight if that has 16 bits, else they are fp32.
+        """
+        if not isinstance(linear, torch.nn.Linear):
+            raise TypeError(f"from_linear takes a torch.nn.Linear, got {type(linear).__name__}")
+        W = linear.weight
+        if W.device.type == "meta":
+            raise ValueError("the weight has no numbers: it is on meta")
+        dtype = W.dtype if W.dtype.itemsize == 2 else torch.float32
+        return Int4Linear.from_quantized(quantize_linear(W, 4, group_size), linear.bias, dtype)
+
+    @staticmethod
+    def from_hqqlinear(hqq_linear):
+        """The layer of the codes, scales and zeros that hqq found for its HQQLinear of 4 bits."""
+        W_q, scales, zeros, nbits, group_size = codes_of_hqq(hqq_linear)
+        if nbits != 4:
+            raise ValueError(f"the HQQ layer has {nbits} bits: quantize it with nbits=4")
+        bias = getattr(hqq_linear, "bias", None)
+        return Int4Linear(pack_2xint4(W_q.T), scales.T, zeros.T, group_size, bias)
+
+    def forward(self, x):
+        """y (..., N) for x (..., K), fp16, bf16, fp32 or fp64."""
+        self._check(x)
+        device = x.device.type
+        if device != "meta" and torch.is_autocast_enabled(device):
+            x = x if x.dtype == torch.float64 else x.to(torch.get_autocast_dtype(device))
+        rows = x.reshape(-1, self.in_features)
+        y = mixed_mm(rows, self.packed.T, self.scales, self.zeros, self.group_size, False)
+        y = y if self.bias is None else y + self.bias.to(y.dtype)
+        return y.reshape(*x.shape[:-1], self.out_features)
+
+    def _check(self, x):
+        if not isinstance(x, torch.Tensor) or x.dtype not in _X_DTYPES:
+            came = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
+            raise TypeError(f"x must be a tensor, fp16, bf16, fp32 or fp64, got {came}")
+        if x.layout != torch.strided:
+            raise TypeError(f"x must be a dense tensor, got {x.layout}")
+        if x.dim() == 0 or x.shape[-1] != self.in_features:
+            raise ValueError(f"x must be (..., {self.in_features}), got {tuple(x.shape)}")
+        if x.device != self.packed.device:
+            raise ValueError(
+                f"x is on {x.device} and the layer on {self.packed.device}: move one to the other"
+            )
+
+    def extra_repr(self):
+        """Sizes, group size and type of the codes."""
+        codes = "s4" if self.packed.dtype == torch.int8 else "u4"
+        sizes = f"in_features={self.in_features}, out_features={self.out_features}"
+        return f"{sizes}, group_size={self.group_size}, {codes}, bias={self.bias is not None}"
+
+    def _apply(self, fn, recurse=True):
+        """Moves tensors, and keeps their types: `.half()` of a model must not round scales."""
+        kept = dict(self.named_buffers(recurse=False))
+        super()._apply(fn, recurse)
+        for name, tensor in kept.items():
+            if getattr(self, name).dtype != tensor.dtype:
+                setattr(self, name, tensor.to(getattr(self, name).device))
+        return self
+
+    def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
+        """Refuses bytes of the other type, which mean other codes; torch would convert them."""
+        saved = state.get(prefix + "packed")
+        if isinstance(saved, torch.Tensor) and saved.dtype != self.packed.dtype:
+            errors.append(f"{prefix}packed: it has {self.packed.dtype}, and the file {saved.dtype}")
+            return
+        super()._load_from_state_dict(state, prefix, about, strict, missing, unexpected, errors)
+
+
+def _check_bias(bias, weight):
+    if not isinstance(bias, torch.Tensor) or bias.shape != (weight.N,):
+        came = tuple(bias.shape) if isinstance(bias, torch.Tensor) else type(bias).__name__
+        raise ValueError(f"bias must be a tensor ({weight.N},), one per output, got {came}")
+    if bias.dtype not in _X_DTYPES or bias.layout != torch.strided:
+        came = f"{bias.dtype}, {bias.layout}"
+        raise TypeError(f"bias must be a dense tensor, fp16, bf16, fp32 or fp64, got {came}")
+    if bias.device != weight.packed.device:
+        raise ValueError(f"bias is on {bias.device} and packed on {weight.packed.device}: move one")
+
+
+def _own(tensor):
+    return tensor.detach().clone(memory_format=torch.contiguous_format)

@@ -1,0 +1,1 @@
+"""What a code stands for, and how far a result may be off."""

@@ -1,0 +1,181 @@
+"""What a kernel may be given; one sentence about anything else."""
+
+import math
+import numbers
+
+import torch
+
+from gemlite_edu.numbers.dtypes import name_of
+
+_INT32_END = 2**31
+_LARGEST_INT8 = 128
+_ALIGNMENT = 16  # bytes that a lane reads at once
+
+
+def check_matrix(name, tensor, dtype):
+    """Raise unless `tensor` is a dense 2-D tensor of `dtype` on a CPU or CUDA device."""
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
+    if tensor.dtype != dtype:
+        raise TypeError(f"{name} must be {dtype}, got {tensor.dtype}")
+    if tensor.layout != torch.strided:
+        raise TypeError(f"{name} must be a dense tensor, got {tensor.layout}")
+    if tensor.dim() != 2 or tensor.shape[1] == 0 or (name == "W" and tensor.shape[0] == 0):
+        form = "(M, K), K >= 1" if name == "x" else "(N, columns), both >= 1"
+        raise ValueError(f"{name} must have shape {form}, got {tuple(tensor.shape)}")
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise ValueError(f"{name} is on {tensor.device}: kernels take CPU and CUDA tensors")
+    check_no_grad(name, tensor)
+
+
+def check_devices(x, W, runner):
+    """Raise unless x and W are together, and where a kernel loaded for `runner` can take them."""
+    if x.device != W.device:
+        raise ValueError(f"x is on {x.device} and W on {W.device}: move one to the other")
+    if runner != "auto" and x.device.type != runner:
+        raise ValueError(
+            f"this kernel was loaded for {runner!r} and x is on {x.device}: "
+            f"move the tensors, or load(..., device='auto')"
+        )
+
+
+def check_inspectable(x):
+    """Raise unless the simulator can inspect a launch with `x`."""
+    if x.device.type != "cpu":
+        raise ValueError(f"x is on {x.device}, and the simulator inspects on the CPU: use .cpu()")
+    if x.shape[0] == 0:
+        raise ValueError("x has no rows: there is nothing to inspect")
+
+
+def check_no_grad(name, tensor):
+    """Raise if autograd would have to go through a kernel."""
+    if torch.is_grad_enabled() and tensor.requires_grad:
+        raise ValueError(
+            f"{name} requires grad and this kernel has no backward: use torch.no_grad()"
+        )
+
+
+def per_group(name, value, shape, dtype, device):
+    """`value` as a contiguous tensor of `shape` = (N, groups) and `dtype` on `device`.
+
+    value: a number, or a tensor of `dtype`: one element, (N, 1), (N, groups), or where there is one
+    group (N,). dtype is float32, or int32, which takes whole numbers only.
+    """
+    N, groups = shape
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        return torch.full(shape, _number(name, value, dtype), dtype=dtype, device=device)
+    form = f"({N}, 1)" if groups == 1 else f"({N}, 1) or ({N}, {groups})"
+    if not isinstance(value, torch.Tensor):
+        came = type(value).__name__
+        raise TypeError(f"{name} must be a number or a {name_of(dtype)} tensor {form}, got {came}")
+    check_no_grad(name, value)
+    if value.dtype != dtype or value.layout != torch.strided:
+        cast = "float" if dtype == torch.float32 else "int"
+        came = value.dtype if value.layout == torch.strided else value.layout
+        raise TypeError(f"{name} must be {name_of(dtype)}, got {came}: use {name}.{cast}()")
+    if value.device != device:
+        raise ValueError(f"{name} is on {value.device} and x on {device}: move one to the other")
+    if value.numel() == 1:
+        value = value.reshape(1, 1)
+    elif groups == 1 and value.shape == (N,):
+        value = value.reshape(N, 1)
+    if tuple(value.shape) not in ((1, 1), (N, 1), (N, groups)):
+        raise ValueError(
+            f"{name} must be one number or {form}, got {tuple(value.shape)}"
+            + (": a row for each output, a column for each group of group_size" * (groups > 1))
+        )
+    return value.resolve_neg().expand(shape).contiguous()
+
+
+def _number(name, value, dtype):
+    """`value` as a float or an int that `dtype` can hold."""
+    if dtype == torch.float32:
+        if math.isfinite(value) and abs(value) > torch.finfo(dtype).max:
+            raise ValueError(f"{name} must fit in float32, got {value}")
+        return float(value)
+    if not math.isfinite(value) or value != int(value) or not -_INT32_END <= value < _INT32_END:
+        raise ValueError(f"{name} must be a whole number of int32 for int8 x, got {value}")
+    return int(value)
+
+
+def check_int32_range(K, nbits, scales, zeros):
+    """Raise if a sum over K of scale * (code - zero) * x, x int8, may leave int32.
+
+    scales, zeros: numbers, or tensors. Those on a GPU are not looked at, because that would wait
+    for it: there a scale counts as 1 and a zero as one of the codes.
+    """
+    top = 2**nbits - 1
+    smallest, largest = _range(zeros, otherwise=(0, top))
+    factor = max(map(abs, _range(scales, otherwise=(1, 1))))
+    largest_product = _LARGEST_INT8 * max(top - smallest, largest) * factor
+    if K * largest_product >= _INT32_END:
+        longest = (_INT32_END - 1) // largest_product
+        raise ValueError(
+            f"sums over K = {K} of {nbits}-bit codes may leave int32: "
+            + (f"split K, up to {longest} in a call" if longest else "a zero or scale is too large")
+        )
+
+
+def _range(value, otherwise):
+    if not isinstance(value, torch.Tensor):
+        return int(value), int(value)
+    if value.device.type != "cpu":
+        return otherwise
+    return int(value.min()), int(value.max())
+
+
+def check_out(out, shape, dtype, device, tensors):
+    """Raise unless `out` can be written in place: as described, dense, and apart from `tensors`."""
+    if not isinstance(out, torch.Tensor):
+        raise TypeError(f"out must be a torch.Tensor, got {type(out).__name__}")
+    if out.dtype != dtype or tuple(out.shape) != shape or out.device != device:
+        raise ValueError(
+            f"out must be {shape} {dtype} on {device}, "
+            f"got {tuple(out.shape)} {out.dtype} on {out.device}"
+        )
+    check_no_grad("out", out)
+    if not out.is_contiguous():
+        raise ValueError(f"out must be contiguous, its strides are {out.stride()}")
+    for name, tensor in tensors.items():
+        if _shares_memory(out, tensor):
+            raise ValueError(f"out shares its memory with {name}: pass a fresh tensor")
+
+
+def _shares_memory(a, b):
+    """Whether two contiguous tensors have a byte in common."""
+    return a.data_ptr() < b.data_ptr() + b.nbytes and b.data_ptr() < a.data_ptr() + a.nbytes
+
+
+def whole_tiles(x, tile):
+    """x (..., K), or a copy with zeros behind its rows: torch's pad would copy always."""
+    missing = -x.shape[-1] % tile
+    return torch.nn.functional.pad(x, (0, missing)) if missing else x
+
+
+def laid_out(tensor):
+    """The tensor, contiguous, and no view that torch negates later."""
+    if tensor.is_neg() or not tensor.is_contiguous():  # asking is faster than calling
+        return tensor.resolve_neg().contiguous()
+    return tensor
+
+
+def aligned(tensor):
+    """The tensor, `laid_out`; a copy where it begins between two pieces of 16 bytes."""
+    tensor = laid_out(tensor)
+    return tensor.clone() if tensor.data_ptr() % _ALIGNMENT else tensor
+
+
+def pointers_of(tensors):
+    """Where each begins; 0 for None."""
+    return [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
+
+
+def aligned_pointers_of(tensors):
+    """The same of tensors that are all `aligned`; None where one of them is not."""
+    pointers = []
+    for tensor in tensors:
+        pointer = 0 if tensor is None else tensor.data_ptr()
+        pointers.append(pointer)
+        if pointer and (pointer % _ALIGNMENT or not tensor.is_contiguous() or tensor.is_neg()):
+            return None
+    return pointers

@@ -1,0 +1,190 @@
+"""Weights as codes, scales and zeros.
+
+A weight matrix `W` of shape (N, K) becomes codes `W_q` (uint8), and per group of `group_size`
+neighbours along K one scale and one zero, so that `W ~ (W_q - zeros) * scales`.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+_UINT8_MAX_BITS = 8
+_TERNARY_ZERO = 2  # BitNet's, so that no code is 0
+_SMALLEST_MEAN = 1e-5
+
+
+@dataclass(frozen=True)
+class QuantizedWeight:
+    """Codes with what is needed to read them; the one place where their shapes are asserted.
+
+    W_q: (N, K) uint8, each code below 2**nbits.
+    scales, zeros: float32, (N, K // group_size), or (1, 1) for a whole tensor.
+    group_size: how many neighbours along K share a scale; K itself means one scale per channel.
+    """
+
+    W_q: torch.Tensor
+    scales: torch.Tensor
+    zeros: torch.Tensor
+    nbits: int
+    group_size: int
+
+    def __post_init__(self):
+        check_nbits(self.nbits)
+        check_codes(self.W_q, self.nbits)
+        N, K = self.W_q.shape
+        _check_group_size(self.group_size, K)
+        shape = (N, K // self.group_size)
+        for name, tensor in (("scales", self.scales), ("zeros", self.zeros)):
+            if not isinstance(tensor, torch.Tensor) or tensor.dtype != torch.float32:
+                raise TypeError(f"{name} must be a float32 tensor, got {_kind(tensor)}")
+            if tuple(tensor.shape) not in (shape, (1, 1)):
+                raise ValueError(
+                    f"{name} must have shape (N, K // group_size) = {shape} or (1, 1), "
+                    f"got {tuple(tensor.shape)}"
+                )
+
+    def dequantize(self, dtype=torch.float32):
+        """Return `(W_q - zeros) * scales`, (N, K), computed in `dtype`."""
+        repeats = self.group_size if self.scales.shape != (1, 1) else 1
+        scales = self.scales.to(dtype).repeat_interleave(repeats, dim=1)
+        repeats = self.group_size if self.zeros.shape != (1, 1) else 1
+        zeros = self.zeros.to(dtype).repeat_interleave(repeats, dim=1)
+        return (self.W_q.to(dtype) - zeros) * scales
+
+
+def quantize_linear(
+    W, nbits, group_size=None, symmetric=False, *, per_tensor=False, integer_zeros=True
+):
+    """Round-to-nearest linear quantization of `W` (N, K), any float dtype, to `nbits` (1 to 8).
+
+    group_size: a divisor of K; None means one scale and zero per output channel.
+    symmetric: the zero is fixed at 2**(nbits-1), or (2**nbits - 1) / 2 if not `integer_zeros`.
+        The scale's sign is that of -w for the group's largest |w| when the zero is an integer:
+        code 0 has no partner on the other side, so the largest weight takes it.
+    per_tensor: one scale and zero for the whole matrix, shape (1, 1).
+    Otherwise the range of codes spans min(w, 0) to max(w, 0), so that 0 is always inside it.
+
+    Raises TypeError or ValueError for a wrong dtype, rank, width, group size, or non-finite weight.
+    Source: Jacob et al. 2017, arXiv 1712.05877 (affine); ggml's Q4_0 (signed extreme).
+
+    >>> q = quantize_linear(torch.tensor([[0.0, 1.0, 2.0, 3.0]]), nbits=2)
+    >>> q.W_q.tolist(), q.scales.item(), q.zeros.item()
+    ([[0, 1, 2, 3]], 1.0, 0.0)
+    """
+    check_nbits(nbits)
+    _check_weight(W)
+    if per_tensor and group_size is not None:
+        raise ValueError(
+            f"per_tensor=True has one scale for everything: leave group_size out, got {group_size}"
+        )
+    N, K = W.shape
+    group_size = K if group_size is None else group_size
+    _check_group_size(group_size, K)
+
+    groups = W.detach().double()
+    groups = groups.reshape(1, 1, N * K) if per_tensor else groups.reshape(N, -1, group_size)
+    choose = _symmetric_scale_zero if symmetric else _affine_scale_zero
+    scales, zeros = choose(groups, nbits, integer_zeros)
+    if not torch.isfinite(scales.float()).all():
+        raise ValueError("the range of W does not fit in a float32 scale: divide W by a constant")
+
+    safe_scales = torch.where(scales == 0, torch.ones_like(scales), scales)
+    codes = (groups / safe_scales + zeros).round().clamp(0, 2**nbits - 1)
+    return QuantizedWeight(
+        codes.to(torch.uint8).reshape(N, K),
+        scales.float().squeeze(-1),
+        zeros.float().squeeze(-1),
+        nbits,
+        group_size,
+    )
+
+
+def quantize_ternary(W):
+    """Quantize `W` (N, K), any float dtype, to -1, 0 and 1 times one scale, mean |W|.
+
+    A `QuantizedWeight` of 2 bits: code = weight + 2, from 1 to 3; zero 2; scale and zero (1, 1).
+    A weight is 0 if it is within half the mean of 0. The mean counts as at least 1e-5.
+    Raises TypeError or ValueError as `quantize_linear`.
+    Source: Ma et al. 2024 (BitNet b1.58), arXiv 2402.17764, equations 1 to 3 (absmean).
+
+    >>> quantize_ternary(torch.tensor([[0.1, -3.0, 1.0, 0.3]])).W_q.tolist()
+    [[2, 1, 3, 2]]
+    """
+    _check_weight(W)
+    weights = W.detach().double()
+    scale = weights.abs().mean().clamp(min=_SMALLEST_MEAN)
+    if not torch.isfinite(scale.float()):
+        raise ValueError("mean |W| does not fit in a float32 scale: divide W by a constant")
+    codes = (weights / scale).round().clamp(-1, 1) + _TERNARY_ZERO
+    return QuantizedWeight(
+        codes.to(torch.uint8),
+        scale.float().reshape(1, 1),
+        torch.full((1, 1), float(_TERNARY_ZERO), dtype=torch.float32, device=W.device),
+        2,
+        W.shape[1],
+    )
+
+
+def _affine_scale_zero(groups, nbits, integer_zeros):
+    low = groups.amin(-1, keepdim=True).clamp(max=0)
+    high = groups.amax(-1, keepdim=True).clamp(min=0)
+    scales = ((high - low) / (2**nbits - 1)).float().double()
+    scales = torch.where(scales == 0, torch.ones_like(scales), scales)
+    zeros = (0 - low) / scales
+    return scales, zeros.round() if integer_zeros else zeros
+
+
+def _symmetric_scale_zero(groups, nbits, integer_zeros):
+    position = groups.abs().argmax(-1, keepdim=True)
+    extreme = groups.gather(-1, position)
+    zero = 2 ** (nbits - 1) if integer_zeros else (2**nbits - 1) / 2
+    scales = (-extreme / zero).float().double()
+    return scales, torch.full_like(scales, zero)
+
+
+def check_nbits(nbits):
+    """Raise unless `nbits` is an int from 1 to 8."""
+    if not isinstance(nbits, int) or isinstance(nbits, bool):
+        raise TypeError(f"nbits must be an int from 1 to 8, got {type(nbits).__name__}")
+    if not 1 <= nbits <= _UINT8_MAX_BITS:
+        raise ValueError(f"nbits must be from 1 to 8, got {nbits}")
+
+
+def check_codes(W_q, nbits):
+    """Raise unless `W_q` is an (N, K) uint8 tensor of codes below 2**nbits, N and K at least 1."""
+    if not isinstance(W_q, torch.Tensor) or W_q.dtype != torch.uint8:
+        raise TypeError(f"W_q must be a torch.uint8 tensor of codes, got {_kind(W_q)}")
+    if W_q.dim() != 2 or W_q.numel() == 0:
+        raise ValueError(f"W_q must have shape (N, K) with N, K >= 1, got {tuple(W_q.shape)}")
+    if int(W_q.max()) >= 2**nbits:
+        raise ValueError(
+            f"W_q has a code {int(W_q.max())}, but {nbits} bits end at {2**nbits - 1}: "
+            f"clamp the codes or choose a larger nbits"
+        )
+
+
+def _check_weight(W):
+    if not isinstance(W, torch.Tensor) or not W.is_floating_point():
+        raise TypeError(f"W must be a floating-point tensor, got {_kind(W)}")
+    if W.dim() != 2 or W.numel() == 0:
+        raise ValueError(f"W must have shape (N, K) with N, K >= 1, got {tuple(W.shape)}")
+    broken = (~torch.isfinite(W.double())).nonzero()
+    if len(broken):
+        n, k = broken[0].tolist()
+        raise ValueError(
+            f"W[{n}, {k}] is {W[n, k].item()}, and {len(broken)} entries are NaN or infinite: "
+            f"clean W before quantizing"
+        )
+
+
+def _check_group_size(group_size, K):
+    if not isinstance(group_size, int) or isinstance(group_size, bool):
+        raise TypeError(f"group_size must be an int, got {type(group_size).__name__}")
+    if group_size < 1 or K % group_size:
+        raise ValueError(
+            f"group_size = {group_size} does not divide K = {K}: choose a divisor of K, or pad K"
+        )
+
+
+def _kind(value):
+    return f"{value.dtype} tensor" if isinstance(value, torch.Tensor) else type(value).__name__

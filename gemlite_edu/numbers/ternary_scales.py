@@ -1,0 +1,40 @@
+"""What the scales of a ternary product mean, in the two projects that it comes from.
+
+    ours        y = sum * token_scales * scales      what one step of the codes is worth
+    BitNet      y = sum / s * ws                     s = 127 / max |x|, ws = mean |W|
+    BitMedViT   y = sum / (s * ws)                   s = 127 / max |x|, ws = 1 / mean |W|
+
+Sources: microsoft/BitNet, gpu/model.py and bitnet_kernels.h; M-iki/BitMedViT, kernels/.
+"""
+
+from enum import Enum
+
+import torch
+
+
+class ScaleConvention(Enum):
+    """Whether a factor multiplies or divides the sum: (that of the tokens, that of the weights)."""
+
+    MULTIPLY = (False, False)
+    BITNET = (True, False)
+    BITMEDVIT = (True, True)
+
+    def token_scales(self, s):
+        """Factors of the tokens that multiply, float32, the shape of `s`."""
+        return _multiplying(s, divides=self.value[0])
+
+    def scales(self, ws):
+        """Factors of the outputs that multiply, float32, the shape of `ws`.
+
+        >>> ws = torch.tensor([4.0])
+        >>> [c.scales(ws).item() for c in ScaleConvention]
+        [4.0, 4.0, 0.25]
+        """
+        return _multiplying(ws, divides=self.value[1])
+
+
+def _multiplying(factor, divides):
+    if not isinstance(factor, torch.Tensor) or not factor.is_floating_point():
+        came = factor.dtype if isinstance(factor, torch.Tensor) else type(factor).__name__
+        raise TypeError(f"scales must be a floating-point tensor, got {came}")
+    return 1 / factor.float() if divides else factor.float()

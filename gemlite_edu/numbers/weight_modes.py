@@ -1,0 +1,41 @@
+"""What scales and zeros do, by name; the one table of it."""
+
+from enum import Enum
+
+
+class WeightMode(Enum):
+    """What makes a weight of a code q, group by group, before products are added up.
+
+    >>> print(WeightMode.FMA.value)
+    W = q s + z', with z' = -z s rounded at pack
+    """
+
+    NONE = "W = q"
+    SHIFT = "W = q - z"
+    SCALE = "W = q s"
+    SHIFT_SCALE = "W = (q - z) s"
+    FMA = "W = q s + z', with z' = -z s rounded at pack"
+
+
+class ChannelScaleMode(Enum):
+    """What a whole sum over K is multiplied by, once it is there.
+
+    >>> ChannelScaleMode.of(True, False).name
+    'WEIGHT'
+    """
+
+    NONE = "nothing"
+    WEIGHT = "the scale of its channel n"
+    ACTIVATION = "the scale of its token m"
+    WEIGHT_AND_ACTIVATION = "the scales of its channel n and its token m"
+
+    @staticmethod
+    def of(has_channel_scales, has_token_scales):
+        """The mode with these factors."""
+        names = {
+            (False, False): "NONE",
+            (True, False): "WEIGHT",
+            (False, True): "ACTIVATION",
+            (True, True): "WEIGHT_AND_ACTIVATION",
+        }
+        return ChannelScaleMode[names[bool(has_channel_scales), bool(has_token_scales)]]

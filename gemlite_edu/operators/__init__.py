@@ -1,0 +1,1 @@
+"""The kernels as torch sees them, and the rules that choose one."""

@@ -1,0 +1,97 @@
+"""4-bit weights in torchao's `triton_mixed_mm` format: bytes of two codes, scales and zeros."""
+
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_edu.packing.int4_pairs import CODE_RANGES, pack_2xint4, unpack_2xint4
+
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Int4Weight:
+    """W ~ (codes - zeros) * scales, (N, K), from parts that are transposed, and checked here alone.
+
+    packed: bytes (K / 2, N) of `packing.pack_2xint4`, uint8 for codes 0 to 15, int8 for -8 to 7.
+    scales, zeros: (K / group_size, N), fp16, bf16 or fp32. All three may have any strides.
+    """
+
+    packed: torch.Tensor
+    scales: torch.Tensor
+    zeros: torch.Tensor
+    group_size: int
+
+    def __post_init__(self):
+        for name in ("packed", "scales", "zeros"):
+            _check_matrix(name, getattr(self, name))
+        if self.packed.dtype not in CODE_RANGES:
+            raise TypeError(f"packed must be torch.uint8 or torch.int8, got {self.packed.dtype}")
+        size = self.group_size
+        if not isinstance(size, int) or isinstance(size, bool):
+            raise TypeError(f"group_size must be an int, got {type(size).__name__}")
+        if size < 1 or self.K % size:
+            raise ValueError(f"group_size must divide K = {self.K}, got {size}")
+        shape = (self.K // size, self.N)
+        for name, tensor in (("scales", self.scales), ("zeros", self.zeros)):
+            if tensor.dtype not in _FLOATS:
+                raise TypeError(f"{name} must be fp16, bf16 or fp32, got {tensor.dtype}")
+            if tuple(tensor.shape) != shape:
+                raise ValueError(
+                    f"{name} must have shape (K / group_size, N) = {shape}, "
+                    f"got {tuple(tensor.shape)}"
+                )
+            if tensor.device != self.packed.device:
+                raise ValueError(
+                    f"{name} is on {tensor.device} and packed on {self.packed.device}: move one"
+                )
+
+    @staticmethod
+    def from_quantized(q, dtype=torch.float32):
+        """The weight for a 4-bit `QuantizedWeight`, its scales and zeros as `dtype`.
+
+        Raises ValueError for other widths, and for scales that become 0 or infinite in that type.
+
+        >>> from gemlite_edu import quantize_linear
+        >>> weight = Int4Weight.from_quantized(quantize_linear(torch.ones(3, 8), 4))
+        >>> weight.N, weight.K, tuple(weight.packed.shape)
+        (3, 8, (4, 3))
+        """
+        if q.nbits != 4:
+            raise ValueError(f"int4 weights have 4 bits, these have {q.nbits}")
+        N, K = q.W_q.shape
+        scales, zeros = (
+            tensor.expand(N, K // q.group_size).T.to(dtype).contiguous()
+            for tensor in (q.scales, q.zeros)
+        )
+        vanished = scales.eq(0).any() and not q.scales.eq(0).any()
+        if vanished or not scales.isfinite().all() or not zeros.isfinite().all():
+            raise ValueError(f"a scale or a zero does not fit in {dtype}: take torch.float32")
+        return Int4Weight(pack_2xint4(q.W_q.T), scales, zeros, q.group_size)
+
+    @property
+    def N(self):
+        """Rows of W: outputs of the layer."""
+        return self.packed.shape[1]
+
+    @property
+    def K(self):
+        """Columns of W: inputs of the layer."""
+        return 2 * self.packed.shape[0]
+
+    def dequantize(self, dtype=torch.float32):
+        """(codes - zeros) * scales, (N, K), computed in `dtype`, by torch alone."""
+        scales, zeros = (
+            tensor.to(dtype).repeat_interleave(self.group_size, dim=0)
+            for tensor in (self.scales, self.zeros)
+        )
+        return ((unpack_2xint4(self.packed).to(dtype) - zeros) * scales).T
+
+
+def _check_matrix(name, tensor):
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"{name} must be a tensor, got {type(tensor).__name__}")
+    if tensor.layout != torch.strided:
+        raise TypeError(f"{name} must be a dense tensor, got {tensor.layout}")
+    if tensor.dim() != 2 or tensor.numel() == 0:
+        raise ValueError(f"{name} must be a matrix, not empty, got {tuple(tensor.shape)}")

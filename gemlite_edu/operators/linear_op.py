@@ -1,0 +1,196 @@
+"""The product of a layer as one operator of torch, `gemlite_edu::linear`.
+
+It chooses by the number of rows, see `matmul_choices`: a CUDA kernel, a Triton kernel, or dense
+weights and the library.
+"""
+
+from contextlib import nullcontext, suppress
+from functools import cache, lru_cache, partial
+
+import torch
+
+from gemlite_edu.kernels.gemv_fast import Types
+from gemlite_edu.numbers.checks import laid_out
+from gemlite_edu.operators import tuning
+from gemlite_edu.operators.eager import is_direct
+from gemlite_edu.operators.fast_types import FAST, check_taken, chosen
+from gemlite_edu.operators.matmul_choices import MATMUL_TYPES
+from gemlite_edu.operators.operator_form import OperatorForm
+from gemlite_edu.operators.triton_product import Epilogue, TritonWeight, dense, matmul
+
+
+def _linear(
+    x: torch.Tensor,
+    token_scales: torch.Tensor | None,
+    words: torch.Tensor,
+    high: torch.Tensor | None,
+    scales: torch.Tensor | None,
+    zeros: torch.Tensor | None,
+    channel_scales: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    form: str,
+    matmul_type: str,
+) -> torch.Tensor:
+    """form: of `OperatorForm.text`; matmul_type: of `MATMUL_TYPES`, "" to choose by the rows."""
+    operands = x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
+    y = _of_fitting(*operands)
+    if y is not None:
+        return y
+    if x.shape[:-1].numel():
+        of, device = OperatorForm.of_text(form), words.device
+        raise ValueError(
+            f"x must be (..., {of.layout.K}) {of.x_dtype} on {device}, "
+            f"got {tuple(x.shape)} {x.dtype} on {x.device}"
+        )
+    return _shape_of_linear(*operands)
+
+
+def _shape_of_linear(
+    x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
+):
+    y_dtype = OperatorForm.of_text(form).y_dtype
+    return x.new_empty((*x.shape[:-1], words.shape[1]), dtype=y_dtype)
+
+
+# Not torch.library.custom_op: what it checks at each call takes longer than a launch.
+_SCHEMA = torch.library.infer_schema(_linear, mutates_args=())
+torch.library.define("gemlite_edu::linear", _SCHEMA)
+torch.library.impl("gemlite_edu::linear", "default", _linear)
+torch.library.register_fake("gemlite_edu::linear", _shape_of_linear)
+
+linear = torch.ops.gemlite_edu.linear.default  # y (..., N) for x (..., K)
+
+
+def linear_at_once(*operands):
+    """What `linear` returns where torch need not know of the call; else None.
+
+    It takes x as it comes: for one that does not fit, it returns None too.
+    """
+    x, words = operands[0], operands[2]
+    if is_direct(x, words):
+        return _of_fitting(*operands)
+
+
+def _of_fitting(
+    x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
+):
+    """y; None for x that does not fit, or has no rows."""
+    product = _prepared(
+        form,
+        matmul_type,
+        x.shape,
+        x.dtype,
+        x.device,
+        words.shape,
+        words.device,
+        # One by one: a loop over them takes as long as all the rest.
+        None if scales is None else scales.dtype,
+        None if zeros is None else zeros.dtype,
+        None if channel_scales is None else channel_scales.dtype,
+        None if bias is None else bias.dtype,
+    )
+    if isinstance(product, (str, _DenseInGraphs)):
+        tensors = x, token_scales, words, high, scales, zeros, channel_scales, bias
+        if isinstance(product, _DenseInGraphs):
+            product = product.now(partial(_by_others, *tensors, form, "DEQUANTIZE"))
+        if isinstance(product, str):
+            return _by_others(*tensors, form, product)
+    if product is not None:
+        return product(x, words, scales, zeros, channel_scales, token_scales, bias)
+
+
+@lru_cache(maxsize=4096)
+def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_device, *dtypes):
+    """The product by a CUDA kernel, see `fast_matmul.prepared`, or the matmul type of another.
+
+    `_DenseInGraphs` where a CUDA graph takes another; None for x that does not fit.
+    """
+    layout, mode, expected_dtype, y_dtype, _, kind = OperatorForm.of_text(form)
+    fits = x_dtype == expected_dtype and device == words_device and shape[-1:] == (layout.K,)
+    M, N = shape[:-1].numel(), words_shape[1]
+    if matmul_type in FAST:
+        check_taken(matmul_type, layout, expected_dtype, y_dtype, words_device, N)
+    if not fits or M == 0 or device.type == "meta":
+        return None
+    is_free, problem = not matmul_type, (kind, M, N, layout, x_dtype, y_dtype, device)
+    if is_free:
+        matmul_type = chosen(*problem)
+    if matmul_type not in FAST:
+        return matmul_type
+    types = Types(x_dtype, y_dtype, *(dtype or torch.float32 for dtype in dtypes))
+    product = FAST[matmul_type].prepared(shape, N, types, layout, mode, device)
+    if is_free and chosen(*problem, is_captured=True) == "DEQUANTIZE":
+        return _DenseInGraphs(product)
+    return product
+
+
+class _DenseInGraphs:
+    """Of a problem for which dense weights save time in CUDA graphs, and cost time outside of them.
+
+    product: of a CUDA kernel, for calls outside; and inside, where dense weights cannot be had.
+    """
+
+    def __init__(self, product):
+        self._product, self._in_graphs = product, None
+
+    def now(self, run_dense):
+        """The product for this call, or "DEQUANTIZE".
+
+        run_dense: called once, outside of graphs: what it compiles and loads, a capture might not
+        allow.
+        """
+        if torch.cuda.is_current_stream_capturing():
+            return self._in_graphs or self._product
+        if self._in_graphs is None:
+            self._in_graphs = self._product
+            with suppress(Exception):  # for lack of memory, of a compiler: this call needs neither
+                run_dense()
+                self._in_graphs = "DEQUANTIZE"
+        return self._product
+
+
+def _by_others(*operands):
+    """y by the library or a Triton kernel, of what `linear` takes; x fits and has rows."""
+    *tensors, form, matmul_type = operands
+    tensors = (tensor if tensor is None else laid_out(tensor) for tensor in tensors)
+    x, token_scales, words, high, scales, zeros, channel_scales, bias = tensors
+    if x.is_cpu:
+        _notice_cpu()
+    of = OperatorForm.of_text(form)
+    weight = TritonWeight(words, of.layout, of.mode, scales, zeros, channel_scales, high)
+    rows = x.view(x.shape[:-1].numel(), of.layout.K)
+    epilogue = Epilogue(of.y_dtype, token_scales, bias)
+    if matmul_type == "DEQUANTIZE":
+        y = _by_library(rows, weight, epilogue)
+    else:
+        y = _by_triton(MATMUL_TYPES[matmul_type], rows, weight, epilogue, of.dot_dtype)
+    return y.view(*x.shape[:-1], weight.N)
+
+
+def _by_triton(name, x, weight, epilogue, dot_dtype):
+    run = partial(_run, name, epilogue=epilogue, dot_dtype=dot_dtype)
+    timed = partial(_timed, run, epilogue)
+    return run(x, weight, tuning.config_for(name, x, weight, timed, dot_dtype))
+
+
+def _run(name, x, weight, config, epilogue, dot_dtype):
+    return matmul(name, x, weight, config, epilogue, dot_dtype=dot_dtype)
+
+
+def _timed(run, epilogue, x, weight, config):
+    """`run` on a number of rows of its own, so with token scales of its own."""
+    token_scales = None if epilogue.token_scales is None else x.new_ones(len(x), dtype=torch.float)
+    return run(x, weight, config, epilogue=Epilogue(epilogue.y_dtype, token_scales, epilogue.bias))
+
+
+def _by_library(x, weight, epilogue):
+    """y from a dense W: for many rows, dequantizing costs less than a slower product."""
+    bias, device_type = None if epilogue.bias is None else epilogue.bias.to(x.dtype), x.device.type
+    is_off = not torch.is_autocast_enabled(device_type)  # to ask is faster than to say
+    with nullcontext() if is_off else torch.autocast(device_type, enabled=False):
+        return torch.nn.functional.linear(weight.layout.pad(x), dense(weight, x.dtype), bias)
+
+
+@cache
+def _notice_cpu():
+    print("On the CPU the Triton kernels are interpreted: right, and thousands of times slower.")

@@ -1,0 +1,55 @@
+"""Products of int8 activations and ternary weights as an operator of torch.
+
+`gemlite_edu::a8w2` chooses the kernel by M. CPU tensors go to the simulator, CUDA tensors to their
+GPU's current stream, meta tensors nowhere.
+"""
+
+from functools import cache
+
+import torch
+
+from gemlite_edu.runners.load import load
+from gemlite_edu.runners.ternary_kernel import factors
+
+_LARGEST_GEMV_M = 8  # that many rows share one pass over W
+
+
+@torch.library.custom_op("gemlite_edu::a8w2", mutates_args=())
+def a8w2(
+    x_q: torch.Tensor,
+    W_packed: torch.Tensor,
+    scales: torch.Tensor,
+    token_scales: torch.Tensor,
+    N: int,
+    y_dtype: torch.dtype,
+) -> torch.Tensor:
+    """y (M, N) of y_dtype, float16, bfloat16 or float32; operands as for `TernaryKernel`."""
+    M = x_q.shape[0]
+    name, fragment = choose(M)
+    if y_dtype == torch.float32:
+        sums = _loaded(name, fragment, torch.int32)(x_q, W_packed, N=N)
+        of_tokens = factors("token_scales", token_scales, M, x_q.device)
+        return sums * (of_tokens * factors("scales", scales, N, x_q.device).T)
+    kernel = _loaded(name, fragment, y_dtype)
+    return kernel(x_q, W_packed, scales, token_scales=token_scales, N=N)
+
+
+@a8w2.register_fake
+def _(x_q, W_packed, scales, token_scales, N, y_dtype):
+    return x_q.new_empty((x_q.shape[0], N), dtype=y_dtype)
+
+
+def choose(M):
+    """(kernel, fragment) for M tokens.
+
+    >>> choose(8), choose(9)
+    (('gemv_a8w2_dp4a', None), ('gemm_a8w2_wmma', '16x16x16'))
+    """
+    if M <= _LARGEST_GEMV_M:
+        return "gemv_a8w2_dp4a", None
+    return "gemm_a8w2_wmma", "16x16x16"
+
+
+@cache
+def _loaded(name, fragment, y_dtype):
+    return load(name, fragment=fragment, y_dtype=y_dtype)

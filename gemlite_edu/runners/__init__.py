@@ -1,0 +1,1 @@
+"""What compiles and runs the kernels' texts, on a GPU and on a CPU."""

@@ -1,0 +1,156 @@
+"""CUDA kernels on the GPU, compiled by `torch.utils.cpp_extension.load_inline`.
+
+No torch header is compiled: ctypes calls an `extern "C"` entry, kernels/cuda/shared/bindings.cu.
+"""
+
+import contextlib
+import ctypes
+import hashlib
+import io
+import os
+import shutil
+import struct
+import sys
+import threading
+from functools import cache, partial
+from pathlib import Path
+
+import torch
+
+from gemlite_edu.kernels import sources
+from gemlite_edu.runners.build_cache import cached_build, program_identity
+
+# torch switches the conversions of half off; the kernels may use them, as plain CUDA does.
+_FLAGS = [
+    "-O3",
+    "-std=c++17",
+    "-U__CUDA_NO_HALF_OPERATORS__",
+    "-U__CUDA_NO_HALF_CONVERSIONS__",
+    "-U__CUDA_NO_HALF2_OPERATORS__",
+    "-U__CUDA_NO_BFLOAT16_CONVERSIONS__",
+]
+
+_BUILDING = threading.Lock()  # a build changes PATH and stdout of the whole process
+
+
+def build_kernel(text, entry, defines, capability, replace=None):
+    """The loaded library of the kernel function `entry` in `text`, for one GPU architecture.
+
+    defines: dict of macro values. replace: the learner's texts in it, to quote in a compile error.
+    Raises KernelTextError where the text does not compile, RuntimeError without nvcc.
+    """
+    flags = [*_FLAGS, architecture_flag(capability), f"-DKERNEL={entry}"]
+    flags += [f"-D{name}={value}" for name, value in defines.items()]
+    text = f"{text}\n{sources.read('bindings.cu')}"
+    key = ("cuda kernel", text, *flags, torch.__version__, program_identity(find_nvcc()))
+    folder = cached_build(key, lambda folder: _build(folder, text, flags, replace))
+    return _load(str(next(folder.glob("*.so"))))
+
+
+def architecture_flag(capability):
+    """Of nvcc, for that GPU alone; of Hopper with wgmma, which no other GPU has.
+
+    In the short form, -arch=sm_90a, nvcc 13.0 compiles for compute_90 too, which has no wgmma.
+    """
+    major, minor = capability
+    number = f"{major}{minor}{'a' if capability == (9, 0) else ''}"
+    return f"-gencode=arch=compute_{number},code=sm_{number}"
+
+
+class ReadyLaunch:
+    """A launch of which all is decided but where its tensors are; callable from several threads.
+
+    library: of `build_kernel`. plan: a `Launch` of `launches`. device: a torch.device with index.
+    behind: a `ReadyLaunch` of two tensors that the same call launches first: it makes the second of
+    the first, and this one reads that. A call takes the first, the second, and the others of this.
+    """
+
+    def __init__(self, library, plan, device, behind=None):
+        self._library, self._device = library, device.index
+        shape = *plan.grid, plan.threads, plan.shared_bytes
+        self._blocks = f"{plan.threads} threads and {plan.shared_bytes} bytes of shared memory"
+        numbers = device.index, *shape, plan.cluster, plan.starts_early, len(plan.integers)
+        numbers += plan.integers
+        self._plan = _struct_of(len(numbers)).pack(*numbers)
+        self.launch = partial(library.launch, self._plan)
+        if behind is not None:
+            address = ctypes.cast(behind._library.launch, ctypes.c_void_p)
+            self.launch = partial(library.launch_behind, address, behind._plan, self._plan)
+            self._blocks = f"{behind._blocks}, then of {self._blocks}"
+
+    def __call__(self, pointers):
+        """Launch on the current stream of the device.
+
+        pointers: where its tensors begin, y last; 0 for one that is not there.
+        """
+        error = self.launch(self.numbers(pointers))
+        if error:
+            why = self._library.error_text(error).decode()
+            raise RuntimeError(
+                f"the launch failed: {why} (blocks of {self._blocks}, besides what the text takes)"
+            )
+
+    def numbers(self, pointers):
+        """What `launch` takes of bindings.cu."""
+        stream = torch._C._cuda_getCurrentRawStream(self._device)
+        return _struct_of(1 + len(pointers)).pack(stream, *pointers)
+
+
+@cache
+def _struct_of(count):
+    """So many integers of 64 bits."""
+    return struct.Struct(f"{count}q")
+
+
+def find_nvcc():
+    """Path of CUDA's compiler: from $CUDA_HOME, PATH or /usr/local/cuda. RuntimeError if none."""
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
+    path = shutil.which("nvcc") or shutil.which(f"{home}/bin/nvcc")
+    if path:
+        return path
+    raise RuntimeError(
+        "nvcc, the CUDA compiler, was not found, and kernels for the GPU need it: install the CUDA "
+        "toolkit of torch.version.cuda's version and set CUDA_HOME, or load with device='cpu'"
+    )
+
+
+def _build(folder, text, flags, replace):
+    from torch.utils.cpp_extension import load_inline
+
+    output = io.StringIO()
+    try:
+        with _BUILDING, _ninja_on_path(), contextlib.redirect_stdout(output):
+            load_inline(
+                name=f"kernel_{hashlib.sha256(text.encode()).hexdigest()[:16]}",
+                cpp_sources="",
+                cuda_sources=text,
+                extra_cuda_cflags=flags,
+                build_directory=str(folder),
+                is_python_module=False,
+                no_implicit_headers=True,
+                with_cuda=True,
+            )
+    except RuntimeError as error:
+        raise sources.explain_compiler_error(str(error), replace) from None
+
+
+@contextlib.contextmanager
+def _ninja_on_path():
+    """load_inline runs ninja by name; pip puts it beside python, which may not be on PATH."""
+    before = os.environ.get("PATH", os.defpath)
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{before}"
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before
+
+
+@cache
+def _load(path):
+    library = ctypes.CDLL(path)
+    library.launch.argtypes = [ctypes.c_char_p] * 2
+    library.launch_behind.argtypes = [ctypes.c_void_p, *[ctypes.c_char_p] * 3]
+    library.launch.restype = library.launch_behind.restype = ctypes.c_int
+    library.error_text.argtypes = [ctypes.c_int]
+    library.error_text.restype = ctypes.c_char_p
+    return library

@@ -1,0 +1,1 @@
+"""Triton's interpreter: Triton kernels on a CPU, with every access checked."""

@@ -1,0 +1,193 @@
+"""Compile a kernel's text, and the runner, with the host's C++ compiler."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from gemlite_edu.kernels.machine import SIMULATED_CAPABILITY, shared_bytes_per_block
+from gemlite_edu.kernels.sources import explain_compiler_error
+from gemlite_edu.runners.build_cache import cached_build, program_identity
+from gemlite_edu.runners.simulator.instrument import INSTRUMENTED_FLAGS, label_calls, write_sites
+
+_HERE = Path(__file__).parent
+SHIM = _HERE / "shim"
+_KERNEL_FLAGS = (
+    "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
+    "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off -include cuda_runtime.h"
+).split()
+_RUNNER_FLAGS = "-std=c++17 -O2 -pthread -rdynamic -U_FORTIFY_SOURCE".split()
+_VECTOR_TYPE = re.compile(r"\b(?:u?char4|u?int[24]|float[24])\b")
+_EXTERN_SHARED = re.compile(
+    r"extern\s+__shared__\s+(?:__align__\s*\([^)]*\)\s*)?([\w:]+(?:\s+[\w:]+)*?)\s+(\w+)\s*\[\s*\]"
+)
+
+
+def find_compiler():
+    """Path of the host's C++ compiler: $CXX, g++ or clang++. RuntimeError if there is none."""
+    for name in (os.environ.get("CXX"), "g++", "clang++"):
+        path = name and shutil.which(name)
+        if path:
+            return path
+    raise RuntimeError(
+        "no C++ compiler found, and the simulator compiles kernels with one: "
+        "install g++ (Debian, Ubuntu: sudo apt install g++), or set CXX"
+    )
+
+
+def find_instrumenting_compiler():
+    """Path of g++, whose thread sanitizer the instruments were validated with."""
+    for name in (os.environ.get("CXX"), "g++"):
+        path = name and shutil.which(name)
+        if path and "clang" not in os.path.basename(os.path.realpath(path)):
+            return path
+    raise RuntimeError(
+        "no g++ found, and the simulator's instruments are built with it: "
+        "install g++ (Debian, Ubuntu: sudo apt install g++)"
+    )
+
+
+def build_kernel(text, entry, defines, replace=None):
+    """Path of the shared library of the kernel function `entry` in `text`.
+
+    defines: dict of macro values. replace: the learner's texts in it, to quote in a compile error.
+    Raises KernelTextError where the text does not compile.
+    """
+    text, flags = _prepare(text, entry, defines)
+    compiler = find_compiler()
+
+    def build(folder):
+        source = _write_source(folder, text)
+        _compile_kernel([compiler, *flags, "-shared", source, "-o", folder / "kernel.so"], replace)
+
+    key = ("simulated kernel", text, *flags, _shim_text(), program_identity(compiler))
+    return cached_build(key, build) / "kernel.so"
+
+
+def build_instrumented_kernel(text, entry, defines, replace=None):
+    """As `build_kernel`, for `inspect_kernel`: beside the library lie the lines of its accesses."""
+    dynamic_name = next(iter(_dynamic_arrays(text)), None)
+    text, flags = _prepare(text, entry, defines)
+    flags += INSTRUMENTED_FLAGS
+    compiler = find_instrumenting_compiler()
+
+    def build(folder):
+        command = [compiler, *flags, _write_source(folder, text)]
+        reads = _build_instrumented(command, folder, dynamic_name, replace)
+        (folder / "reads.json").write_text(json.dumps(reads))
+        (folder / "flags.json").write_text(json.dumps(flags))
+
+    return cached_build(_instrumented_key(text, flags, compiler), build) / "kernel.so"
+
+
+def partly_used_vectors(library):
+    """What finds the lines that load vectors and do not use all their fields, by a second compile.
+
+    library: of `build_instrumented_kernel`. What is needed of it is read now: later it may be gone.
+    """
+    folder = library.parent
+    text = (folder / "kernel.cpp").read_text(encoding="utf-8")
+    flags, reads = (
+        json.loads((folder / f"{name}.json").read_text()) for name in ("flags", "reads")
+    )
+    if not _VECTOR_TYPE.search(text):
+        return lambda: []
+    return lambda: _find_partly_used(text, [*flags, "-DSIM_SPLIT_VECTORS"], reads)
+
+
+def _find_partly_used(text, flags, reads):
+    dynamic_name = next(iter(_dynamic_arrays(text)), None)
+    compiler = find_instrumenting_compiler()
+
+    def build(folder):
+        command = [compiler, *flags, _write_source(folder, text)]
+        split_reads = _build_instrumented(command, folder, dynamic_name, replace=None)
+        partly = sorted(line for line in reads if split_reads[line] < reads[line])
+        (folder / "partly_used.txt").write_text("".join(f"{line}\n" for line in partly))
+
+    folder = cached_build(_instrumented_key(text, flags, compiler), build)
+    return (folder / "partly_used.txt").read_text().splitlines()
+
+
+def _instrumented_key(text, flags, compiler):
+    key = ("instrumented kernel", text, *flags, _shim_text(), program_identity(compiler))
+    return key + tuple((_HERE / name).read_text() for name in ("instrument.py", "program_order.py"))
+
+
+def _build_instrumented(command, folder, dynamic_name, replace):
+    assembly, library = folder / "kernel.s", folder / "kernel.so"
+    _compile_kernel([*command, "-S", "-o", assembly], replace)
+    assembly.write_text(label_calls(assembly.read_text()))
+    _compile_kernel([command[0], "-shared", assembly, "-o", library], replace)
+    return write_sites(library, dynamic_name, SHIM)
+
+
+def _prepare(text, entry, defines):
+    text = f"{text}{_define_dynamic_shared(text)}\n#include <bindings.h>\n"
+    flags = [*_KERNEL_FLAGS, f"-I{_HERE / 'shim'}", f"-DKERNEL={entry}"]
+    return text, flags + [f"-D{name}={value}" for name, value in defines.items()]
+
+
+def _write_source(folder, text):
+    source = folder / "kernel.cpp"
+    source.write_text(text, encoding="utf-8", errors="replace")
+    return source
+
+
+def _compile_kernel(command, replace):
+    result = _compile([str(word) for word in command])
+    if result.returncode:
+        raise explain_compiler_error(result.stderr, replace)
+
+
+def build_runner():
+    """Path of the runner program."""
+    compiler = find_compiler()
+    source = _HERE / "runner" / "runner.cpp"
+
+    def build(folder):
+        command = [compiler, *_RUNNER_FLAGS, str(source), "-o", str(folder / "runner"), "-ldl"]
+        result = _compile(command)
+        if result.returncode:
+            raise RuntimeError(f"{compiler} could not compile the simulator:\n{result.stderr}")
+
+    folders = (source.parent, _HERE / "instruments")
+    texts = [path.read_text() for folder in folders for path in sorted(folder.glob("*.[hc]*"))]
+    key = ("runner", *texts, _shim_text(), *_RUNNER_FLAGS, program_identity(compiler))
+    return cached_build(key, build) / "runner"
+
+
+def _compile(command):
+    # English messages, so that a notebook says the same everywhere.
+    environment = dict(os.environ, LC_ALL="C")
+    return subprocess.run(
+        command, capture_output=True, encoding="utf-8", errors="replace", env=environment
+    )
+
+
+def _shim_text():
+    return "".join(path.read_text() for path in sorted(SHIM.glob("*.h")))
+
+
+def _dynamic_arrays(text):
+    """{name: element type} of the extern __shared__ arrays in `text`."""
+    return {name: element for element, name in _EXTERN_SHARED.findall(text)}
+
+
+def _define_dynamic_shared(text):
+    """CUDA sizes `extern __shared__ T name[]` at launch; here it is as large as a block may ask."""
+    arrays = _dynamic_arrays(text)
+    if len(arrays) > 1:
+        raise ValueError(
+            f"{' and '.join(arrays)} are all extern __shared__, and CUDA gives them one address: "
+            "declare one and point into it"
+        )
+    limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
+    definitions = "".join(
+        f"\nalignas(128) thread_local {element} {name}[{limit} / sizeof({element})];"
+        for name, element in arrays.items()
+    )
+    name = next(iter(arrays), "nullptr")
+    return f'{definitions}\nextern "C" void* sim_dynamic_shared() {{ return {name}; }}'

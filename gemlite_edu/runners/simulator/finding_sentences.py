@@ -1,0 +1,146 @@
+"""What the instruments found, in one sentence for a person."""
+
+from dataclasses import dataclass
+
+from gemlite_edu.runners.simulator.fault_sentences import lanes_in, where
+
+_SCALAR_OR_VECTOR = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One fault as the runner reports it, with names for its numbers.
+
+    offset, size: bytes in the tensor or array. other_*: of a race or a barrier, the other thread.
+    more: of a race, the other thread's block if that is another, else -1; of "left", the lanes; of
+    "pending", the batches that were closed after the copy's, -1 if its own is still open.
+    """
+
+    kind: str
+    name: str
+    bytes_there: int  # of the tensor or array
+    element_bytes: int
+    grid_x: int
+    place: str
+    other_place: str
+    block: int
+    count: int
+    thread: int
+    other_thread: int
+    writes: bool
+    other_writes: bool
+    offset: int
+    size: int
+    more: int
+
+    def sentence(self):
+        return _SENTENCES[self.kind](self)
+
+    @property
+    def who(self):
+        return where(self.block % self.grid_x, self.block // self.grid_x, self.thread)
+
+    @property
+    def verb(self):
+        return "writes" if self.writes else "reads"
+
+    @property
+    def element(self):
+        return f"{self.name}[{self.offset // self.element_bytes}]"
+
+
+def _outside(found):
+    if found.element_bytes not in _SCALAR_OR_VECTOR:
+        return (
+            f"{found.who} {found.verb} {found.size} bytes at byte {found.offset} of {found.name}, "
+            f"which has {found.bytes_there} bytes"
+        )
+    return (
+        f"{found.who} {found.verb} {found.element}, outside {found.name}, which has "
+        f"{found.bytes_there // found.element_bytes} elements of {found.element_bytes} bytes"
+    )
+
+
+def _misaligned(found):
+    return (
+        f"{found.who} {found.verb} {found.size} bytes at byte {found.offset} of {found.name}: "
+        f"an access of {found.size} bytes must begin at a multiple of {found.size}"
+    )
+
+
+def _unwritten(found):
+    if found.thread >= 0:
+        return f"{found.who} reads {found.element}, which no thread has written before"
+    elements = found.bytes_there // found.element_bytes
+    more = f" ({found.count} of its {elements} elements were not)" if found.count > 1 else ""
+    return f"{found.element} was never written{more}"
+
+
+def _race(found):
+    other = f"thread {found.other_thread}"
+    in_other_block = found.more >= 0
+    if in_other_block:
+        block_y, block_x = divmod(found.more, found.grid_x)
+        other = f"{where(block_x, block_y, found.other_thread)},"
+    place = _line(found.other_place)
+    if found.writes and found.other_writes and found.place == found.other_place:
+        return (
+            f"{found.who} writes {found.element}, which {other} also writes ({place}): only one may"
+        )
+    both = "also writes" if found.writes else "writes"
+    done = both if found.other_writes else "reads"
+    return (
+        f"{found.who} {found.verb} {found.element}, which {other} {done} ({place}), and "
+        + _what_is_missing(found, in_other_block)
+    )
+
+
+def _what_is_missing(found, in_other_block):
+    if in_other_block:
+        return "nothing orders two blocks"
+    if found.thread // 32 == found.other_thread // 32:
+        return "neither __syncwarp nor __syncthreads stands between"
+    return "no __syncthreads stands between"
+
+
+def _pending(found):
+    copy = f"the asynchronous copy of thread {found.other_thread} ({_line(found.other_place)})"
+    wait = f"wait for it with __pipeline_wait_prior({max(found.more, 0)})"
+    if found.more < 0:
+        wait = f"put it into a batch with __pipeline_commit(), {wait}"
+    others = "" if found.thread == found.other_thread else ", then __syncthreads()"
+    if found.writes:
+        return (
+            f"{found.who} writes {found.element} while {copy} is still on its way there: "
+            f"{wait}{others}"
+        )
+    return f"{found.who} reads {found.element}, which {copy} has not delivered yet: {wait}{others}"
+
+
+def _left(found):
+    first = found.thread // 32 * 32
+    absent = lanes_in(found.more << first).replace("lane", "thread")
+    return f"{found.who} waits at a __syncthreads that {absent} of its warp never reached"
+
+
+def _barriers(found):
+    return (
+        f"{found.who} waits at a __syncthreads while thread {found.other_thread} waits at another "
+        f"({_line(found.other_place)}): all threads must come to the same one"
+    )
+
+
+def _line(place):
+    file, _, line = place.rpartition(":")
+    return f"{file}, line {line}"
+
+
+_SENTENCES = {
+    "outside": _outside,
+    "misaligned": _misaligned,
+    "pending": _pending,
+    "race": _race,
+    "unwritten": _unwritten,
+    "barriers": _barriers,
+    "left": _left,
+}

@@ -1,0 +1,311 @@
+"""Run an instrumented kernel and read the runner's report of it."""
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+
+from gemlite_edu.runners.simulator.build import SHIM, build_instrumented_kernel, partly_used_vectors
+from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
+from gemlite_edu.runners.simulator.finding_sentences import Found
+from gemlite_edu.runners.simulator.instrument import lines_of
+from gemlite_edu.runners.simulator.report import Finding, MemoryLine, Phase, Report, Request
+from gemlite_edu.runners.simulator.run import (
+    Tensor,
+    count_workers,
+    run_once,
+    show_what_it_printed,
+    tensors_by_name,
+)
+
+_WARP_SIZE = 32
+_GRAVEST_FIRST = ("outside", "misaligned", "left", "barriers", "pending", "race", "unwritten")
+
+
+def inspect_kernel(library, source, arguments, launch, time_limit, title, recorded=""):
+    """The `Report` of a launch of `library` (from `build_instrumented_kernel`).
+
+    source: its text, to quote lines of. recorded: where Nsight Compute has counted it.
+    Outputs are written in place if the run came to its end.
+    """
+    sites = library.parent / "sites.txt"
+    workers = count_workers(launch)
+    raw, printed = run_once(library, arguments, launch, time_limit, workers, sites)
+    if workers > 1 and ("\nfinding " in raw or not _ended(raw)):
+        # One worker meets what is wrong in the order of the blocks: the same in every run.
+        again, printed = run_once(library, arguments, launch, time_limit, 1, sites)
+        raw = raw if again.rpartition("\n")[2].startswith("endless") else again
+    show_what_it_printed(printed)
+    text = _Text(library, source, tensors_by_name(arguments), launch)
+    *rows, status = raw.splitlines()
+    return Report(
+        title=title,
+        lines=_memory_lines(rows, text),
+        findings=_findings(rows, status, text, time_limit),
+        find_notes=_notes_finder(rows, text, library),
+        phases=_phases(rows, text),
+        least_bytes=sum(t.nbytes for t in text.tensors.values()),
+        recorded=recorded,
+        y=_output(arguments) if status == "done" else None,
+    )
+
+
+def _output(arguments):
+    return next((a.value for a in arguments if isinstance(a, Tensor) and a.is_output), None)
+
+
+def _ended(raw):
+    """Whether another run would say nothing else: the kernel ended, or did not in its time."""
+    return raw.rpartition("\n")[2].startswith(("done", "endless"))
+
+
+def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0):
+    """The `Report` of a launch of the __global__ function `entry` of a CUDA text.
+
+    arguments: `Tensor`s and `Integer`s in the order of its parameters; launch: a `Launch`.
+    An empty first line of the text does not count, as in the text of a hole.
+    Outputs are written in place if the run came to its end. KernelTextError if it does not compile.
+    """
+    text = text.removeprefix("\n")
+    library = build_instrumented_kernel(text, entry, {})
+    columns, rows = launch.grid
+    title = f"{entry}: {columns} x {rows} blocks of {launch.threads} threads"
+    return inspect_kernel(library, text, arguments, launch, time_limit, title)
+
+
+class _Text:
+    """Names for the runner's numbers: sites, lines, objects."""
+
+    def __init__(self, library, source, tensors, launch):
+        self._library, folder = library, library.parent
+        self.places = (folder / "lines.txt").read_text().splitlines()
+        self.tensors, self.launch = tensors, launch
+        self._code = _code_lines(source)
+        self.order_of = {place: number for number, place in enumerate(self._code)}
+        self._objects = [*tensors, *(folder / "arrays.txt").read_text().splitlines()]
+        sizes = re.findall(r"array \d+ (\d+) (\d)", (folder / "sites.txt").read_text())
+        self._array_bytes = [
+            launch.shared_bytes if kind == "1" else int(size) for size, kind in sizes
+        ]
+
+    def place(self, site):
+        return self.places[site] if 0 <= site < len(self.places) else ""
+
+    def place_of_end(self, site, instruction):
+        """Where a run ended: at a call of an instrument, or at an instruction that no call is for.
+
+        instruction: its address in the library; 0 if it is not known.
+        """
+        if not instruction:
+            return self.place(site)
+        (place,) = lines_of(self._library, [instruction + 1], SHIM)
+        return place or self.place(site)
+
+    def code(self, place):
+        return self._code.get(place, "")
+
+    def name(self, number):
+        return self._objects[number]
+
+    def describe(self, number, details):
+        """(name, bytes, bytes of an element, width of the grid) of what a finding is about."""
+        *_, size, _ = details
+        grid_x = self.launch.grid[0]
+        if number < 0:
+            return "", 0, 1, grid_x
+        name = self.name(number)
+        if number < len(self.tensors):
+            tensor = self.tensors[name]
+            return name, tensor.nbytes, tensor.element_size(), grid_x
+        return name, self._array_bytes[number - len(self.tensors)], size, grid_x
+
+    def order(self, place):
+        return self.order_of.get(place, -1)
+
+
+def _code_lines(source):
+    """{"file:line": text} of an expanded kernel, following its #line directives."""
+    found, file, number = {}, "kernel.cpp", 0
+    for line in source.split("\n"):
+        directive = re.match(r'\s*#\s*line (\d+)(?: "(.*)")?', line)
+        if directive:
+            number, file = int(directive[1]) - 1, (directive[2] or file).rpartition("/")[2]
+        else:
+            number += 1
+            found[f"{file}:{number}"] = line.strip()
+    return found
+
+
+# What the runner counts beside the costs, and what it means.
+_MAY_DIFFER = (
+    (
+        "repeated",
+        "{name} is loaded from the same addresses again and again: "
+        "a GPU's compiler may keep it in a register",
+    ),
+    (
+        "mergeable",
+        "two sides of a branch {verb} {name}: a GPU's compiler may make one request of both",
+    ),
+    (
+        "adjacent",
+        "neighbours in {name} come one after the other: "
+        "a GPU's compiler may {verb} them in one wide access",
+    ),
+    (
+        "leaving",
+        "lanes leave this loop at different turns: a GPU's compiler unrolls loops, "
+        "and may then make more requests to {verb} {name}",
+    ),
+)
+_PARTLY_USED = (
+    "a vector is loaded of which not all fields are used: "
+    "a GPU's compiler may load only those, one by one"
+)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One "row" of the runner: a site, an object, and its counts."""
+
+    site: int
+    object: int
+    writes: bool
+    size: int
+    counts: tuple[int, ...]  # requests, lanes, asked, units, least, and what _MAY_DIFFER names
+
+    def happened(self, kind):
+        """Whether what `kind` names was seen; a repeated load only where it is the rule."""
+        number = self.counts[5 + [name for name, _ in _MAY_DIFFER].index(kind)]
+        if kind == "repeated":
+            return not self.writes and number * 2 > self.counts[0]
+        return number > 0
+
+    @property
+    def key(self):
+        return self.site, self.object, self.writes, self.size
+
+
+def _read_rows(rows):
+    for row in rows:
+        if row.startswith("row "):
+            site, number, writes, size, *counts = map(int, row.split()[1:])
+            yield _Row(site, number, bool(writes), size, tuple(counts))
+
+
+def _read_samples(rows):
+    """{key of a row: {"first" or "costliest": ((block, turn), Request)}}"""
+    found = defaultdict(dict)
+    for row in rows:
+        if not row.startswith("sample "):
+            continue
+        _, site, number, writes, size, which, block, turn, warp, cost, *lanes = row.split()
+        request = Request(
+            block=int(block),
+            warp=int(warp),
+            cost=int(cost),
+            bytes_of={int(lane): int(at) for lane, _, at in (x.partition(":") for x in lanes)},
+        )
+        key = (int(site), int(number), bool(int(writes)), int(size))
+        found[key][which] = ((int(block), int(turn)), request)
+    return found
+
+
+def _memory_lines(rows, text):
+    samples = _read_samples(rows)
+    merged = defaultdict(list)
+    for row in _read_rows(rows):
+        merged[text.place(row.site), row.object, row.writes, row.size].append(row)
+    lines = [_memory_line(key, group, samples, text) for key, group in merged.items()]
+    return tuple(sorted(lines, key=lambda line: (text.order(line.place), line.op, line.name)))
+
+
+def _memory_line(key, group, samples, text):
+    place, number, writes, size = key
+    requests, lanes, asked, units, least = (sum(row.counts[i] for row in group) for i in range(5))
+    firsts = [samples[row.key]["first"] for row in group]
+    costly = [samples[row.key]["costliest"] for row in group]
+    return MemoryLine(
+        place=place,
+        code=text.code(place),
+        space="global" if number < len(text.tensors) else "shared",
+        op="store" if writes else "load",
+        name=text.name(number),
+        bytes_per_lane=size,
+        requests=requests,
+        lanes=lanes,
+        bytes_asked=asked,
+        cost=units,
+        least_cost=least,
+        first=min(firsts, key=lambda sample: sample[0])[1],
+        costliest=min(costly, key=lambda sample: (-sample[1].cost, sample[0]))[1],
+    )
+
+
+def _notes_finder(rows, text, library):
+    """What returns sentences about lines whose accesses a GPU's compiler may well change.
+
+    It keeps none of the tensors.
+    """
+    found, order = set(), text.order_of
+    for row in _read_rows(rows):
+        for kind, sentence in _MAY_DIFFER:
+            if row.happened(kind):
+                verb = "store" if row.writes else "load"
+                note = sentence.format(name=text.name(row.object), verb=verb)
+                found.add((text.place(row.site), note))
+    find_partly_used = partly_used_vectors(library)
+
+    def find():
+        partly = {(place, _PARTLY_USED) for place in find_partly_used()}
+        ordered = sorted(found | partly, key=lambda key: (order.get(key[0], -1), key[1]))
+        return tuple(f"{place}: {note}" for place, note in ordered)
+
+    return find
+
+
+def _findings(rows, status, text, time_limit):
+    found = sorted(_read_findings(rows, text), key=lambda item: item[:2])
+    found = tuple(finding for _, _, finding in found)
+    if status in ("done", "misaligned access"):
+        return found
+    place = _place_of_end(rows[0], text) if rows else ""
+    sentence = fault_sentence(status, text.tensors, time_limit)
+    return (Finding(sentence, place, text.code(place), 1), *found)
+
+
+def _place_of_end(row, text):
+    _, site, instruction = row.split()
+    return text.place_of_end(int(site), int(instruction, 16))
+
+
+def _read_findings(rows, text):
+    """(gravity, (block, turn), Finding) of each; nothing of reads that a race explains."""
+    grouped = defaultdict(list)
+    for row in rows:
+        if row.startswith("finding "):
+            kind, *numbers = row.split()[1:]
+            number, site, other, count, *details = map(int, numbers)
+            key = (kind, number, text.place(site), text.place(other))
+            grouped[key].append((details, count))  # a line may have several sites
+    racing = {(key[1], place) for key in grouped if key[0] == "race" for place in key[2:]}
+    for (kind, number, place, other_place), group in grouped.items():
+        if kind == "unwritten" and (number, place) in racing:
+            continue
+        (block, turn, *details), _ = min(group)
+        count = sum(times for _, times in group)
+        found = Found(
+            kind, *text.describe(number, details), place, other_place, block, count, *details
+        )
+        finding = Finding(found.sentence(), place, text.code(place), count)
+        yield _GRAVEST_FIRST.index(kind), (block, turn), finding
+
+
+def _phases(rows, text):
+    found = []
+    for row in rows:
+        if row.startswith("phase "):
+            end, *counts = map(int, row.split()[1:])
+            warps = -(-text.launch.threads // _WARP_SIZE)
+            requests = tuple(tuple(counts[4 * w : 4 * w + 4]) for w in range(warps))
+            found.append(Phase(text.place(end), requests))
+    return tuple(found)

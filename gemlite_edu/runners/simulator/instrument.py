@@ -1,0 +1,208 @@
+"""Compile a kernel's text so that it reports every load, store, basic block and meeting of lanes.
+
+The compiler's thread sanitizer inserts a call before each load and store, its coverage option one
+in each basic block; the runner has functions of those names. In the assembly between compiler and
+assembler each call gets a label, so that its line is known, and each shared array some free bytes
+behind it, so that an index just past it meets no other array.
+"""
+
+import bisect
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+from gemlite_edu.kernels.machine import STATIC_SHARED_BYTES
+from gemlite_edu.numbers.errors import KernelTextError
+from gemlite_edu.runners.simulator.program_order import JUMP, program_order
+
+_SHARED_GAP = 1024
+_CALL = re.compile(
+    r"^\s+(?:callq?|bl)\s+(?:__tsan_((?:read|write)\w*)|__sanitizer_cov_trace_(pc)"
+    r"|sim_(barrier|sync_warp|vote|exchange|meet_to_load|meet_to_store|multiply|copy_async"
+    r"|memmove|memset))\b.*$",
+    re.MULTILINE,
+)
+_LIBRARY_CALL = re.compile(r"^(\s+(?:callq?|bl)\s+)(memcpy|memmove|memset)\b", re.MULTILINE)
+_WATCHED = {"memcpy": "memmove", "memmove": "memmove", "memset": "memset"}
+_LABEL = re.compile(r"^(\.L\d+):", re.MULTILINE)
+_SHARED_SECTION = re.compile(
+    r"^\s+\.section\s+\.tbss.*?(?=^\s+\.(?:section|text|data|bss)\b)", re.MULTILINE | re.DOTALL
+)
+_ARRAY_END = re.compile(r"^\s+\.(?:zero|skip|space)\s+\d+.*$", re.MULTILINE)
+_SITE = re.compile(r"([0-9a-f]+) .* sim_site_(\d+)_(\w+?)_(\d+)_(\d+)_(\d+)$", re.MULTILINE)
+# How a struct is copied: the line of the struct, but the fault of the line that copies it.
+_COPY = re.compile(r"\b(\w+)::(?:\1|operator=)\(")
+_DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays beside static ones
+
+# Optimized as for a plain run, but for what would change or merge accesses in ways that a GPU's
+# compiler does not, make accesses that the text makes only on a condition, or place a branch's
+# blocks out of their order.
+INSTRUMENTED_FLAGS = (
+    "-g1 -gdwarf-4 -fsanitize=thread -fsanitize-coverage=trace-pc "
+    "--param=tsan-instrument-func-entry-exit=0 -fno-extern-tls-init "
+    "-fno-tree-loop-im -fno-tree-pre -fno-code-hoisting -fno-thread-jumps -fno-tree-tail-merge "
+    "-fno-tree-vectorize -fno-tree-slp-vectorize "
+    "-fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset "
+    "-fno-tree-loop-distribute-patterns -fno-store-merging -fno-optimize-sibling-calls "
+    "-fno-partial-inlining -fno-crossjumping -fno-reorder-blocks -fno-reorder-blocks-and-partition "
+    "--param=max-inline-insns-auto=10000 --param=early-inlining-insns=10000 "
+    "--param=inline-unit-growth=10000 --param=large-function-growth=10000 "
+    "--param=large-stack-frame-growth=10000"
+).split()
+
+
+def label_calls(assembly):
+    """The assembly with a label after each call of an instrument and gaps behind shared arrays.
+
+    A label is sim_site_NUMBER_WHAT_AFTER_NEXT_RANK. WHAT is the call: read4, barrier, ...; "pc" at
+    the begin of a basic block, "lead" if that begins with an access. AFTER is the number of the
+    first call behind the innermost loop around this one, 0 if there is no loop. NEXT is, of a
+    "lead", the number of the first call of the block that runs after it, 0 if there may be several.
+    RANK says in which order the calls are run, see program_order.py.
+    """
+    assembly = _LIBRARY_CALL.sub(lambda call: f"{call[1]}sim_{_WATCHED[call[2]]}", assembly)
+    calls = list(_CALL.finditer(assembly))
+    ends = [call.end() for call in calls]
+    loops = list(_loops(assembly))
+    ranks = program_order(assembly, [call.start() for call in calls])
+    parts, end = [], 0
+    for number, call in enumerate(calls):
+        what = call[1] or call[3] or ("lead" if _leads_to_access(assembly, calls, number) else "pc")
+        loop_end = min((e for start, e in loops if start < call.end() < e), default=None)
+        after = 0 if loop_end is None else bisect.bisect(ends, loop_end)
+        following = _next_block(assembly, calls, number, ends) if what == "lead" else 0
+        label = f"sim_site_{number}_{what}_{after}_{following}_{ranks[number]}"
+        parts += [assembly[end : call.end()], f"\n{label}:"]
+        end = call.end()
+    assembly = "".join([*parts, assembly[end:]])
+    return _SHARED_SECTION.sub(_with_gaps, assembly)
+
+
+def _loops(assembly):
+    """(start, end) of the text between each label and a jump back to it."""
+    labels = {label[1]: label.start() for label in _LABEL.finditer(assembly)}
+    for jump in JUMP.finditer(assembly):
+        start = labels.get(jump[2], jump.end())
+        if start < jump.start():
+            yield start, jump.end()
+
+
+def _next_block(assembly, calls, number, ends):
+    """Number of the first call of the only block that can run after the block of call `number`."""
+    later = next((n for n in range(number + 1, len(calls)) if calls[n][2]), None)
+    end_of_block = calls[later].start() if later else len(assembly)
+    jump = JUMP.search(assembly, calls[number].end(), end_of_block)
+    if not jump:
+        return later or 0
+    target = re.search(rf"^{re.escape(jump[2])}:", assembly, re.MULTILINE) if jump[2] else None
+    is_unconditional = jump[1] in ("jmp", "b")
+    if not (target and is_unconditional):
+        return 0
+    number = bisect.bisect(ends, target.start())
+    return number if number < len(calls) else 0
+
+
+def _leads_to_access(assembly, calls, number):
+    if number + 1 == len(calls) or not calls[number + 1][1]:
+        return False
+    between = assembly[calls[number].end() : calls[number + 1].start()]
+    return not (_LABEL.search(between) or JUMP.search(between))
+
+
+def _with_gaps(section):
+    gap = f"\n\t.zero\t{_SHARED_GAP}"
+    head, newline, body = section[0].partition("\n")
+    return head + gap + newline + _ARRAY_END.sub(lambda array: array[0] + gap, body)
+
+
+def write_sites(library, dynamic_name, shim):
+    """Write sites.txt for the runner beside `library`, and lines.txt and arrays.txt for the report.
+
+    dynamic_name: the extern __shared__ array, or None. shim: its folder, whose lines are nobody's.
+    """
+    symbols = _run("readelf", "--symbols", "--wide", library)
+    found = {
+        int(s[2]): (int(s[1], 16), s[3], *map(int, s.groups()[3:])) for s in _SITE.finditer(symbols)
+    }
+    addresses = {number: site[0] for number, site in found.items()} | {0: 0}
+    sites = sorted(found.values())
+    lines = lines_of(library, [address for address, *_ in sites], shim)
+    numbers = {line: number for number, line in enumerate(dict.fromkeys(lines))}
+    arrays = _shared_arrays(symbols, dynamic_name)
+    rows = [
+        f"site {address:x} {numbers[line]} {int(what == 'lead')} "
+        f"{addresses.get(after, 0):x} {addresses.get(following, 0):x} {rank}"
+        for (address, what, after, following, rank), line in zip(sites, lines, strict=True)
+    ]
+    _check_static_size(arrays)
+    rows += [f"array {at} {size} {kind}" for at, size, kind, _ in arrays]
+    (library.parent / "sites.txt").write_text("\n".join(rows) + "\n")
+    (library.parent / "lines.txt").write_text("".join(f"{line}\n" for line in lines))
+    (library.parent / "arrays.txt").write_text("".join(f"{name}\n" for *_, name in arrays))
+    return _bytes_read(lines, sites)
+
+
+def _bytes_read(lines, sites):
+    """{line: bytes that its loads read, each once}"""
+    found = Counter()
+    for line, (_, what, *_) in zip(lines, sites, strict=True):
+        width = re.fullmatch(r"read(\d+)", what)
+        found[line] += int(width[1]) if width else 0
+    return found
+
+
+def _run(program, *arguments, text=None):
+    return subprocess.run(
+        [program, *map(str, arguments)], capture_output=True, text=True, check=True, input=text
+    ).stdout
+
+
+def lines_of(library, sites, shim):
+    """ "file:line" of each site: of the innermost function that is not the simulator's own.
+
+    sites: return addresses of calls, in the library. A call's line is that of the byte before.
+    shim: the folder of the simulator's own.
+    """
+    addresses = "".join(f"{site - 1:x}\n" for site in sites)
+    answer = _run("addr2line", "-i", "-f", "-C", "-a", "-e", library, text=addresses)
+    found = []
+    for frames in re.split(r"^0x[0-9a-f]+\n", answer, flags=re.MULTILINE)[1:]:
+        names, places = frames.splitlines()[::2], frames.splitlines()[1::2]
+        own = [
+            place.partition(" (discriminator")[0]
+            for name, place in zip(names, places, strict=True)
+            if not (place.startswith(str(shim)) or _COPY.search(name))
+        ]
+        file, _, line = own[0].rpartition(":") if own else ("", "", "")
+        found.append(f"{Path(file).name}:{line}" if file else "")
+    return found
+
+
+def _shared_arrays(symbols, dynamic_name):
+    """(offset, bytes, kind, name) of each thread_local variable, by offset."""
+    found = re.findall(r"([0-9a-f]+)\s+(\d+|0x[0-9a-f]+)\s+TLS\s.* (\S+)$", symbols, re.MULTILINE)
+    found = sorted(set(found))
+    names = _run("c++filt", text="".join(f"{name}\n" for _, _, name in found)).splitlines()
+    return sorted(
+        (int(value, 16), int(size, 0), _kind(name, dynamic_name), name.rpartition("::")[2])
+        for (value, size, _), name in zip(found, names, strict=True)
+        if int(size, 0)
+    )
+
+
+def _check_static_size(arrays):
+    asked = sum(size for _, size, kind, _ in arrays if kind == 0)
+    if asked > STATIC_SHARED_BYTES:
+        raise KernelTextError(
+            f"the __shared__ arrays take {asked} bytes, and a block may declare "
+            f"{STATIC_SHARED_BYTES}: make them smaller"
+        )
+
+
+def _kind(name, dynamic_name):
+    if name == dynamic_name:
+        return _DYNAMIC
+    # The compiler's notes that a variable has been initialized, and bindings.h's.
+    is_note = name.startswith("guard variable") or name in ("__tls_guard", "sim_touched")
+    return _NOT_SHARED if is_note else 0

@@ -1,0 +1,146 @@
+// Runs a block as the hardware does: the lanes of a warp stay together.
+//
+// Every lane stops before each load, store and basic block. Of the lanes of a warp that can go on,
+// those at the earliest program point go first (program_order.py), so that the lanes of a branch or
+// a loop meet again behind it. The lanes that stop before the same access make one request.
+#pragma once
+#include <vector>
+
+#include "../runner/lanes.h"
+#include "../runner/warp_operations.h"
+#include "watch.h"
+
+class Lockstep {
+ public:
+  Lockstep(Watch& watch, std::vector<Lane>& lanes) : watch_(watch), lanes_(lanes) {}
+
+  void run_block() {
+    for (Lane& lane : lanes_) lane.state = State::READY;
+    for (;;) {
+      bool progress = false;
+      for (size_t first = 0; first < lanes_.size(); first += WARP_SIZE) {
+        progress |= run_warp(static_cast<int>(first));
+      }
+      size_t done = 0, at_barrier = 0;
+      for (const Lane& lane : lanes_) {
+        done += lane.state == State::DONE;
+        at_barrier += lane.state == State::AT_BARRIER;
+      }
+      if (done == lanes_.size()) return;
+      if (done + at_barrier == lanes_.size()) pass_barrier();
+      else if (!progress) stop_stuck();
+    }
+  }
+
+ private:
+  Watch& watch_;
+  std::vector<Lane>& lanes_;
+
+  Event& event(int lane) { return watch_.lanes[static_cast<size_t>(lane)].event; }
+  bool is_ready(int lane) const { return lanes_[static_cast<size_t>(lane)].state == State::READY; }
+
+  void go_on(int lane, uint64_t turn) {
+    WatchedLane& watched = watch_.lanes[static_cast<size_t>(lane)];
+    watched.turn_before = watched.turn;
+    watched.place_before = watched.event.place;
+    watched.turn = turn;
+    resume(lane);
+  }
+
+  // Until each lane of the warp waits or is done; false if none could go on.
+  bool run_warp(int first) {
+    const int end = std::min(first + WARP_SIZE, static_cast<int>(lanes_.size()));
+    bool progress = false;
+    for (;;) {
+      int group[WARP_SIZE], count = 0;
+      for (int lane = first; lane < end; ++lane) {
+        if (!is_ready(lane)) continue;
+        if (count && event(lane).rank < event(group[0]).rank) count = 0;
+        if (!count || event(lane).rank == event(group[0]).rank) group[count++] = lane;
+      }
+      if (!count) return progress;
+      progress = true;
+      if (event(group[0]).kind == Event::ACCESS) {
+        count = join_other_side(first, end, group, count);
+        watch_.commit(first / WARP_SIZE, group, count);
+      }
+      const uint64_t turn = watch_.next_turn();
+      for (int i = 0; i < count; ++i) go_on(group[i], turn);
+    }
+  }
+
+  // `p ? a[i] : a[j]` is one load from a chosen address to nvcc, two loads in two branches here.
+  // The lanes of the other branch are let into it; if they stop at the like on the same line, the
+  // request is theirs too. On another line it is only noted that a compiler may join the two.
+  int join_other_side(int first, int end, int* group, int count) {
+    const WatchedLane& here = watch_.lanes[static_cast<size_t>(group[0])];
+    const Event mine = here.event;
+    const uint64_t branch = here.turn_before;
+    bool joined = false;
+    for (int lane = first; lane < end; ++lane) {
+      const WatchedLane& other = watch_.lanes[static_cast<size_t>(lane)];
+      const bool is_other_side = is_ready(lane) && other.turn == branch &&
+                                 other.event.kind == Event::BASIC_BLOCK &&
+                                 watch_.sites.leads_to_access(other.event.place) &&
+                                 !watch_.sites.runs_into(here.place_before, other.event.place) &&
+                                 !watch_.sites.runs_into(other.event.place, here.place_before);
+      if (!is_other_side) continue;
+      go_on(lane, here.turn);
+      const Event& theirs = other.event;
+      if (!is_ready(lane) || theirs.kind != Event::ACCESS || theirs.object != mine.object ||
+          theirs.size != mine.size || theirs.writes != mine.writes) {
+        continue;
+      }
+      if (watch_.sites.line_of(theirs.place) != watch_.sites.line_of(mine.place)) {
+        watch_.add_mergeable(mine);
+        watch_.add_mergeable(theirs);
+        continue;
+      }
+      event(lane).place = mine.place;
+      group[count++] = lane;
+      joined = true;
+    }
+    if (joined) std::sort(group, group + count);
+    return count;
+  }
+
+  [[noreturn]] void stop_stuck() {
+    fatal_place = event(find_waiting(lanes_)).place;
+    report_stuck(lanes_);
+  }
+
+  void pass_barrier() {
+    int earliest = -1, checked_warp = -1;
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      if (lanes_[i].state != State::AT_BARRIER) continue;
+      const int lane = static_cast<int>(i);
+      if (earliest < 0) earliest = lane;
+      check_same_barrier(earliest, lane);
+      if (lane / WARP_SIZE != checked_warp) check_nobody_left(lane);
+      checked_warp = lane / WARP_SIZE;
+    }
+    for (Lane& lane : lanes_) {
+      if (lane.state == State::AT_BARRIER) lane.state = State::READY;
+    }
+    watch_.pass_barrier(watch_.sites.site(event(earliest).place));
+  }
+
+  // Whole warps may end before a barrier of the others; part of a warp must not.
+  void check_nobody_left(int waiting) {
+    const size_t first = static_cast<size_t>(waiting) / WARP_SIZE * WARP_SIZE;
+    unsigned absent = 0;
+    for (size_t i = first; i < std::min(first + WARP_SIZE, lanes_.size()); ++i) {
+      absent |= (lanes_[i].state == State::DONE ? 1u : 0u) << (i - first);
+    }
+    if (absent) watch_.add_finding(Fault::LEFT, event(waiting), waiting, nullptr, false, absent);
+  }
+
+  void check_same_barrier(int earliest, int lane) {
+    const Sites& sites = watch_.sites;
+    if (sites.line_of(event(lane).place) == sites.line_of(event(earliest).place)) return;
+    Access other = {};
+    other.thread = static_cast<uint16_t>(earliest);
+    other.site = static_cast<uint32_t>(sites.site(event(earliest).place));
+    watch_.add_finding(Fault::BARRIERS, event(lane), lane, &other);
+  }
+};

@@ -1,0 +1,67 @@
+// Who wrote and who read each byte of shared memory and each element of an output, and when.
+//
+// Two accesses are ordered if a barrier stands between them, or, within a warp, a __syncwarp that
+// both lanes took part in. Shuffles and votes order nothing (CUDA C++ Programming Guide).
+#pragma once
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../runner/lanes.h"
+#include "../runner/report.h"
+
+// A lane counts its __syncwarps, and remembers up to which count of each lane it is in step.
+struct LaneClock {
+  uint32_t own = 1;
+  uint32_t known[WARP_SIZE] = {};
+};
+
+// The thread of a bulk copy: its barrier orders it for those that wait there. Whether they do is not
+// watched: in a plain run the order of the lanes makes a forgotten wait a wrong result.
+constexpr uint16_t NOBODY = 0xFFFF;
+
+struct Access {
+  uint32_t epoch = 0;  // of the block: barriers since its worker began
+  uint32_t clock = 0;
+  uint16_t thread = 0;
+  uint32_t site = 0;
+};
+
+inline bool is_race(const Access& earlier, int thread, uint32_t epoch, const LaneClock& clock) {
+  if (earlier.epoch != epoch || earlier.thread == thread || earlier.thread == NOBODY) return false;
+  const bool same_warp = earlier.thread / WARP_SIZE == thread / WARP_SIZE;
+  return !same_warp || clock.known[earlier.thread % WARP_SIZE] < earlier.clock;
+}
+
+// One byte of shared memory. Of its readers since the last barrier three are kept: two lanes of
+// a first warp, and one of another warp.
+struct SharedByte {
+  Access writer;
+  Access readers[3];
+
+  void remember_reader(const Access& reader, const LaneClock& clock) {
+    Access& first = readers[0];
+    if (first.epoch != reader.epoch || first.thread == reader.thread) {
+      first = reader;
+    } else if (first.thread / WARP_SIZE != reader.thread / WARP_SIZE) {
+      readers[2] = reader;
+    } else {
+      readers[is_race(first, reader.thread, reader.epoch, clock)] = reader;
+    }
+  }
+};
+
+// Pages that are never touched cost nothing.
+template <typename T>
+T* zeroed(size_t count) {
+  void* room = mmap(nullptr, count * sizeof(T) + 1, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) report("memory %s", strerror(errno));
+  return static_cast<T*>(room);
+}
+
+// One byte of an output. Blocks are numbered from 1; 0 is nobody.
+struct OutputByte {
+  uint64_t writing_block, reading_block;
+  SharedByte accesses;
+};

@@ -1,0 +1,202 @@
+"""What an inspected run did to memory, line by line, and what was wrong with it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+
+from gemlite_edu.numbers.errors import KernelFault
+
+SECTOR_BYTES = 32
+_NOT_MODELLED = "Not modelled: caches, time."
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request of a warp. bytes_of: {lane: its first byte, counted in the tensor or array}."""
+
+    block: int
+    warp: int
+    cost: int  # sectors or wavefronts
+    bytes_of: dict[int, int]
+
+
+@dataclass(frozen=True)
+class MemoryLine:
+    """What one source line did with one tensor or shared array, over the whole launch.
+
+    place: "file:line"; code: its text. space: "global" or "shared"; op: "load" or "store".
+    bytes_per_lane: width of the access, 1 to 16 bytes. requests: instructions of a warp that
+    reached memory. lanes: that took part, over all requests. bytes_asked: distinct bytes, added
+    over the requests. cost: sectors of 32 bytes (global) or wavefronts (shared); least_cost: what
+    the same bytes cost where they are neighbours and no bank is asked twice.
+    """
+
+    place: str
+    code: str
+    space: str
+    op: str
+    name: str
+    bytes_per_lane: int
+    requests: int
+    lanes: int
+    bytes_asked: int
+    cost: int
+    least_cost: int
+    first: Request
+    costliest: Request
+
+    @property
+    def per_request(self):
+        """Sectors or wavefronts per request."""
+        return self.cost / self.requests
+
+    @property
+    def lanes_per_request(self):
+        """Active lanes per request, up to 32."""
+        return self.lanes / self.requests
+
+    @property
+    def bytes_moved(self):
+        """Bytes of all sectors; for global memory."""
+        return self.cost * SECTOR_BYTES
+
+    @property
+    def conflict_degree(self):
+        """Wavefronts in proportion to those of a request without bank conflicts, 1 or more."""
+        return self.cost / self.least_cost
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: a sentence, its place "file:line" or "", how often it happened."""
+
+    sentence: str
+    place: str
+    code: str
+    count: int
+
+    def __str__(self):
+        file, _, line = self.place.rpartition(":")
+        where = f"{file}, line {line}: " if file else ""
+        return f"{where}{self.sentence}" + (f"\n    {self.code}" if self.code else "")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What block 0 did up to a barrier (at `place`, "" for the end of the kernel); at most 64.
+
+    requests: for each warp of the block (global loads, global stores, shared loads, shared stores).
+    """
+
+    place: str
+    requests: tuple[tuple[int, int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """An inspected launch. `print(report)` shows it as a table.
+
+    lines: MemoryLines in order of their place. findings: what is wrong, the gravest first.
+    find_notes: finds `notes`, for which it may compile again. phases: of block 0, from barrier to
+    barrier. least_bytes: of all tensors, each once. recorded: the device on which Nsight Compute
+    counted the same for this kernel, if any did. y: the output, None if the run was stopped.
+    """
+
+    title: str
+    lines: tuple[MemoryLine, ...]
+    findings: tuple[Finding, ...]
+    find_notes: Callable[[], tuple[str, ...]] = field(repr=False, compare=False)
+    phases: tuple[Phase, ...]
+    least_bytes: int
+    recorded: str = ""
+    y: torch.Tensor | None = field(default=None, repr=False)
+
+    @cached_property
+    def notes(self):
+        """Sentences about lines where a GPU's compiler may do otherwise."""
+        return self.find_notes()
+
+    def of(self, name, op="load"):
+        """The MemoryLines of one tensor or shared array. ValueError if nothing reached it so."""
+        found = tuple(line for line in self.lines if (line.name, line.op) == (name, op))
+        if not found:
+            there = (
+                ", ".join(sorted({f"{line.op} {line.name}" for line in self.lines})) or "nothing"
+            )
+            raise ValueError(f"there is no {op} of {name!r} in this report; there is {there}")
+        return found
+
+    def per_request(self, name, op="load"):
+        """Sectors (global) or wavefronts (shared) per request, over all lines that reach `name`."""
+        found = self.of(name, op)
+        return sum(line.cost for line in found) / sum(line.requests for line in found)
+
+    def total(self, space, op):
+        """(requests, cost) of a space, "global" or "shared", and an op, "load" or "store"."""
+        found = [line for line in self.lines if (line.space, line.op) == (space, op)]
+        return sum(line.requests for line in found), sum(line.cost for line in found)
+
+    @property
+    def bytes_moved(self):
+        """Bytes of all sectors of global memory, loads and stores."""
+        return sum(line.bytes_moved for line in self.lines if line.space == "global")
+
+    def raise_findings(self):
+        """Raise KernelFault with the gravest finding, if there is one."""
+        if self.findings:
+            raise KernelFault(str(self.findings[0]))
+
+    def __str__(self):
+        parts = [self.title, *_table(self, "global"), *_table(self, "shared")]
+        if any(line.space == "global" for line in self.lines):
+            times = self.bytes_moved / self.least_bytes
+            parts.append(
+                f"all tensors once: {self.least_bytes:,} bytes; moved: {self.bytes_moved:,} bytes, "
+                f"{times:.2f} times as much"
+            )
+        if self.y is None:
+            parts.append("The run was stopped: the counts are of what came before.")
+        parts += [f"note: {note}" for note in self.notes]
+        parts += [f"WRONG: {finding}{_times(finding.count)}" for finding in self.findings]
+        parts.append(f"{self._what_it_is_worth()} {_NOT_MODELLED}")
+        return "\n".join(parts)
+
+    def _what_it_is_worth(self):
+        if self.recorded and not self.notes:
+            return f"Nsight Compute counted the same at recorded shapes ({self.recorded})."
+        return "Counts of a model: a GPU's compiler may make other accesses."
+
+
+def _times(count):
+    return f"\n    ({count:,} times)" if count > 1 else ""
+
+
+def _table(report, space):
+    rows = [line for line in report.lines if line.space == space]
+    if not rows:
+        return
+    heads = ("sectors", "bytes asked/moved") if space == "global" else ("wavefronts", "conflicts")
+    names = max(len("global memory"), *(len(_what(row)) for row in report.lines))
+    places = max(len(row.place) for row in report.lines)
+    yield (
+        f"{space + ' memory':{names}}  {'':{places}} {'requests':>9} {heads[0]:>10} "
+        f"{'each':>6} {'lanes':>5} {heads[1]:>21}"
+    )
+    for row in rows:
+        share = (
+            f"{row.bytes_asked:,}/{row.bytes_moved:,}"
+            if space == "global"
+            else f"{row.conflict_degree:.2f}-fold"
+            if row.cost > row.least_cost
+            else "none"
+        )
+        yield (
+            f"{_what(row):{names}}  {row.place:{places}} {row.requests:>9,} {row.cost:>10,} "
+            f"{row.per_request:>6.2f} {row.lanes_per_request:>5.1f} {share:>21}"
+        )
+
+
+def _what(row):
+    return f"{row.op:5} {row.name}, {row.bytes_per_lane} B"

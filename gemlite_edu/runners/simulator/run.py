@@ -1,0 +1,213 @@
+"""Run a compiled kernel in a process of its own, and say in one sentence what went wrong."""
+
+import mmap
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_edu.kernels.machine import SIMULATED_CAPABILITY, shared_bytes_per_block
+from gemlite_edu.numbers.errors import KernelFault
+from gemlite_edu.runners.simulator.build import build_runner
+from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
+
+_ALIGNMENT = 256
+_MAX_WORKERS = 16
+_POISON = 0xFF
+_PRINTED_LINES = 100
+_PATIENCE = 5.0  # seconds that a runner may take to stop by itself
+
+MAX_THREADS = 1024  # in a block
+STOPPED = "endless"  # in place of the report of a runner that was killed
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor argument; an output is written back into `value`, an input is read-only."""
+
+    name: str
+    value: torch.Tensor
+    is_output: bool = False
+
+    def __post_init__(self):
+        if self.value.numel() == 0 or not self.value.is_contiguous() or self.value.is_cuda:
+            raise ValueError(
+                f"{self.name} must be a contiguous CPU tensor with at least one element, got shape "
+                f"{tuple(self.value.shape)}, strides {self.value.stride()} on {self.value.device}"
+            )
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A 32-bit integer argument."""
+
+    value: int
+
+    def __post_init__(self):
+        if not -(2**31) <= self.value < 2**31:
+            raise ValueError(f"an int parameter holds 32 bits, got {self.value}")
+
+
+class NullPointer:
+    """The pointer to a tensor that is not there."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """grid: (x, y) blocks; threads: per block; shared_bytes: dynamic shared memory per block."""
+
+    grid: tuple[int, int]
+    threads: int
+    shared_bytes: int = 0
+
+    def __post_init__(self):
+        limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
+        if min(self.grid) < 1 or not 1 <= self.threads <= MAX_THREADS:
+            raise ValueError(
+                f"a launch needs at least 1 x 1 blocks of 1 to {MAX_THREADS} threads, "
+                f"got {self.grid[0]} x {self.grid[1]} of {self.threads}"
+            )
+        if not 0 <= self.shared_bytes <= limit:
+            raise ValueError(f"shared_bytes must be from 0 to {limit}, got {self.shared_bytes}")
+
+
+def run_kernel(library, arguments, launch, time_limit):
+    """Launch the kernel in `library` (from `build_kernel`) with `arguments` in order.
+
+    time_limit: seconds. Outputs are written in place.
+    Raises KernelFault with a sentence for a write outside a tensor, to an input or beyond the
+    dynamic shared memory, an access well outside, lanes that wait for ever, or no end in time.
+    A read up to 255 bytes past a tensor finds NaN instead: tensors start at multiples of 256 bytes.
+    """
+    workers = count_workers(launch)
+    status, printed = run_once(library, arguments, launch, time_limit, workers)
+    if status not in ("done", STOPPED) and workers > 1:
+        # One worker meets the faults in the order of the blocks: the message is always the same.
+        again, printed = run_once(library, arguments, launch, time_limit, workers=1)
+        status = status if again in ("done", STOPPED) else again
+    show_what_it_printed(printed)
+    if status != "done":
+        raise KernelFault(fault_sentence(status, tensors_by_name(arguments), time_limit))
+
+
+def count_workers(launch):
+    """OS threads for a launch: the cores of this process, if there are as many blocks."""
+    blocks = launch.grid[0] * launch.grid[1]
+    return min(len(os.sched_getaffinity(0)), blocks, _MAX_WORKERS)
+
+
+def tensors_by_name(arguments):
+    """{name: torch.Tensor} of the arguments that are tensors."""
+    return {a.name: a.value for a in arguments if isinstance(a, Tensor)}
+
+
+def run_once(library, arguments, launch, time_limit, workers, sites="-"):
+    """(the runner's report, STOPPED if it was stopped at the time limit; what the kernel printed).
+
+    sites: path of an instrumented kernel's sites.txt. Outputs are written only if the report ends
+    with "done".
+    """
+    tensors = [a for a in arguments if isinstance(a, Tensor)]
+    offsets, total = _layout(tensors)
+    memory = os.memfd_create("gemlite_edu")
+    try:
+        os.ftruncate(memory, max(total, mmap.PAGESIZE))
+        with mmap.mmap(memory, max(total, mmap.PAGESIZE)) as room:
+            _write(room, tensors, offsets)
+            limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
+            numbers = [*launch.grid, launch.threads, launch.shared_bytes, limit]
+            words = [sites, time_limit, workers, *numbers, *_argument_words(arguments, offsets)]
+            # An instrumented kernel is stopped by the runner, which knows where it was.
+            patience = time_limit if sites == "-" else time_limit + _PATIENCE
+            report, printed = _spawn([build_runner(), library, memory], words, patience)
+            if report.endswith("done"):
+                _read(room, tensors, offsets)
+            return report, printed
+    finally:
+        os.close(memory)
+
+
+def _layout(tensors):
+    offsets, total = {}, 0
+    for tensor in tensors:
+        offsets[tensor.name] = total
+        total += _region_bytes(tensor)
+    return offsets, total
+
+
+def _round_up(value, unit):
+    return -(-value // unit) * unit
+
+
+def _region_bytes(tensor):
+    return _round_up(_round_up(tensor.value.nbytes, _ALIGNMENT), mmap.PAGESIZE)
+
+
+def _bytes_in(room, tensor, offset):
+    """The tensor's bytes in the shared memory, as near to its pages' end as 256 bytes allow."""
+    start = offset + _region_bytes(tensor) - _round_up(tensor.value.nbytes, _ALIGNMENT)
+    return torch.frombuffer(room, dtype=torch.uint8, count=tensor.value.nbytes, offset=start)
+
+
+def _flat_bytes(value):
+    # Contiguous as it is, one element may still say that the next would be further away.
+    return value.as_strided((value.numel(),), (1,)).view(torch.uint8)
+
+
+def _write(room, tensors, offsets):
+    torch.frombuffer(room, dtype=torch.uint8).fill_(_POISON)
+    for tensor in tensors:
+        _bytes_in(room, tensor, offsets[tensor.name]).copy_(_flat_bytes(tensor.value))
+
+
+def _read(room, tensors, offsets):
+    for tensor in tensors:
+        if tensor.is_output:
+            _flat_bytes(tensor.value).copy_(_bytes_in(room, tensor, offsets[tensor.name]))
+
+
+def _argument_words(arguments, offsets):
+    for argument in arguments:
+        if isinstance(argument, Integer):
+            yield f"i:{argument.value}"
+        elif isinstance(argument, NullPointer):
+            yield "n"
+        else:
+            access = "w" if argument.is_output else "r"
+            size = argument.value.nbytes
+            each = argument.value.element_size()
+            yield f"p:{argument.name}:{offsets[argument.name]}:{size}:{each}:{access}"
+
+
+def _spawn(program, words, time_limit):
+    """(the runner's report or STOPPED, what the kernel printed)."""
+    with tempfile.TemporaryFile() as report, tempfile.TemporaryFile() as printed:
+        command = [str(word) for word in [*program, report.fileno(), *words]]
+        status = STOPPED
+        try:
+            result = subprocess.run(
+                command,
+                pass_fds=[program[-1], report.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                timeout=time_limit,
+            )
+            report.seek(0)
+            status = report.read().decode(errors="replace")
+            status = status or f"the runner ended with {result.returncode} and without a report"
+        except subprocess.TimeoutExpired:
+            pass
+        printed.seek(0)
+        return status, printed.read().decode(errors="replace")
+
+
+def show_what_it_printed(text):
+    """Print a kernel's own lines, but not a flood of them."""
+    lines = text.splitlines()
+    for line in lines[:_PRINTED_LINES]:
+        print(line)
+    if len(lines) > _PRINTED_LINES:
+        print(f"... and {len(lines) - _PRINTED_LINES} more lines: print from one thread alone")

@@ -1,0 +1,236 @@
+// The simulator's process: runs one launch of one kernel and exits.
+//
+//   runner KERNEL.so MEMFD REPORT_FD SITES TIME_LIMIT WORKERS
+//          GRID_X GRID_Y THREADS SHARED_BYTES SHARED_LIMIT ARGUMENT...
+//   SITES    = the file that instrument.py wrote for an instrumented kernel, or - for a plain one
+//   ARGUMENT = p:NAME:OFFSET:BYTES:ELEMENT_BYTES:ACCESS   tensor in the memfd, ACCESS r or w
+//            | i:VALUE                                    32-bit integer
+//            | n                                          null pointer
+//
+// A block is one OS thread, its lanes are fibers on it. In a plain run each lane runs, in order of
+// their index, until it waits or ends; instruments/lockstep.h says how an instrumented kernel runs.
+// What happened goes to REPORT_FD, last one line "word fields...": see report() calls; "done" means
+// that the kernel ran to its end. A kernel's printf goes to stdout.
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "copies.h"
+#include "faults.h"
+#include "../instruments/instruments.h"
+#include "lanes.h"
+#include "phases.h"
+#include "shared_memory.h"
+#include "tensors.h"
+#include "warp_operations.h"
+
+extern "C" __thread SimHere sim_here = {};
+
+namespace {
+
+constexpr rlim_t PRINTED_LIMIT = rlim_t(1) << 20;  // bytes; a kernel in a loop prints no more
+
+void run_block(std::vector<Lane>& lanes) {
+  for (Lane& lane : lanes) lane.state = State::READY;
+  for (;;) {
+    bool progress = false;
+    size_t done = 0, at_barrier = 0;
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      if (lanes[i].state == State::READY) {
+        resume(static_cast<int>(i));
+        progress = true;
+      }
+    }
+    for (const Lane& lane : lanes) {
+      done += lane.state == State::DONE;
+      at_barrier += lane.state == State::AT_BARRIER;
+    }
+    if (done == lanes.size()) return;
+    if (done + at_barrier == lanes.size()) {
+      for (Lane& lane : lanes) {
+        if (lane.state == State::AT_BARRIER) lane.state = State::READY;
+      }
+    } else if (!progress) {
+      report_stuck(lanes);
+    }
+  }
+}
+
+void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dynamic_shared)()) {
+  use_own_signal_stack();
+  Block own;
+  own.lanes = std::vector<Lane>(launch.threads);
+  block = &own;
+  for (unsigned i = 0; i < launch.threads; ++i) create_lane(static_cast<int>(i));
+  sim_here.block_size = {launch.threads, 1, 1};
+  sim_here.grid_size = {launch.grid_x, launch.grid_y, 1};
+  touch_shared();
+  library_here = find_library();
+  if (instruments) watch = new Watch(instruments->sites, instruments->outputs, launch.threads);
+
+  const unsigned blocks = launch.grid_x * launch.grid_y;
+  for (unsigned b = next++; b < blocks; b = next++) {
+    sim_here.block_index = {b % launch.grid_x, b / launch.grid_x, 0};
+    if (library_here.shared) memset(library_here.shared, POISON, library_here.shared_bytes);
+    copies_of.assign(launch.threads, {});
+    if (watch) {
+      watch->begin_block(b);
+      Lockstep(*watch, own.lanes).run_block();
+    } else {
+      run_block(own.lanes);
+      check_dynamic_shared(static_cast<unsigned char*>(dynamic_shared()));
+    }
+  }
+  if (watch) merge_into_report(*watch);
+}
+
+void limit_printing() {
+  rlimit limit;
+  getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = PRINTED_LIMIT;
+  setrlimit(RLIMIT_FSIZE, &limit);
+  signal(SIGXFSZ, SIG_IGN);
+  setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> fields(1);
+  for (char c : text) {
+    if (c == ':') fields.emplace_back();
+    else fields.back() += c;
+  }
+  return fields;
+}
+
+void read_arguments(int memfd, char** begin, char** end, std::vector<int32_t>& integers) {
+  const size_t count = static_cast<size_t>(end - begin);
+  integers.resize(count);
+  tensors.reserve(count);  // launch.arguments points into both
+  for (size_t i = 0; i < count; ++i) {
+    const auto fields = split(begin[i]);
+    if (fields[0] == "i") {
+      integers[i] = std::stoi(fields[1]);
+      launch.arguments.push_back(&integers[i]);
+    } else if (fields[0] == "n") {
+      static void* null_pointer = nullptr;
+      launch.arguments.push_back(&null_pointer);
+    } else {
+      tensors.push_back(map_tensor(memfd, fields[1], std::stoull(fields[2]), std::stoull(fields[3]),
+                                   fields[5] == "w", std::stoll(fields[4])));
+      launch.arguments.push_back(&tensors.back().data);
+    }
+  }
+}
+
+}  // namespace
+
+void sim_barrier() {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  block->lanes[block->current].state = State::AT_BARRIER;
+  yield_to_scheduler();
+}
+void sim_sync_warp(unsigned mask) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  meet_warp(WarpOperation::SYNC, mask, 0, 0);
+}
+unsigned sim_vote(unsigned mask, unsigned predicate) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  meet_warp(WarpOperation::VOTE, mask, predicate, 0);
+  return block->lanes[block->current].ballot;
+}
+uint64_t sim_exchange(unsigned mask, uint64_t value, int source) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  meet_warp(WarpOperation::EXCHANGE, mask, value, source);
+  return block->lanes[block->current].taken;
+}
+
+void sim_meet_to_load(const SimMatrix* own) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  meet_at_matrix(WarpOperation::LOAD_MATRIX, own, line_here());
+}
+void sim_meet_to_store(const SimMatrix* own) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  meet_at_matrix(WarpOperation::STORE_MATRIX, own, line_here());
+}
+void sim_multiply(const SimProduct* own) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  meet_at_matrix(WarpOperation::MULTIPLY, own, line_here());
+}
+
+void sim_copy_async(void* to, const void* from, size_t bytes, size_t zero_filled) {
+  void* place = __builtin_return_address(0);
+  stop_before(Event::MEETING, place);
+  check_copy(to, from, bytes, zero_filled);
+  watch_access(from, bytes - zero_filled, false, place, Event::ASYNC);
+  watch_access(to, bytes, true, place, Event::ASYNC);
+  const Copy& copy = begin_copy(to, from, bytes, zero_filled, place);
+  if (watch) watch->begin_copy(copy);
+}
+void sim_close_batch() { ++own_copies().batches; }
+void sim_wait_for_copies(size_t batches_left) {
+  deliver_copies(batches_left, [](const Copy& copy) {
+    if (watch) watch->end_copy(copy);
+  });
+}
+
+void sim_make_barrier(uint64_t* barrier, int arrivals) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  make_barrier(barrier, arrivals);
+}
+void sim_arrive(uint64_t* barrier, int bytes) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  arrive(barrier, bytes);
+}
+void sim_wait_for_phase(uint64_t* barrier, int phase) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  wait_for_phase(barrier, phase);
+}
+void sim_bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  bulk_copy(to, from, bytes, barrier);
+  if (watch) watch->bulk_copied(to, static_cast<size_t>(bytes));
+}
+
+int main(int, char** argv) {
+  const int memfd = atoi(argv[2]), workers = atoi(argv[6]);
+  const std::string sites = argv[4];
+  report_fd = atoi(argv[3]);
+  launch.grid_x = static_cast<unsigned>(atol(argv[7]));
+  launch.grid_y = static_cast<unsigned>(atol(argv[8]));
+  launch.threads = static_cast<unsigned>(atol(argv[9]));
+  launch.shared_bytes = static_cast<size_t>(atol(argv[10]));
+  launch.shared_limit = static_cast<size_t>(atol(argv[11]));
+  char** first = argv + 12;
+  char** last = first;
+  while (*last) ++last;
+
+  void* library = dlopen(argv[1], RTLD_NOW);
+  if (!library) report("load %s", dlerror());
+  launch.run_lane = reinterpret_cast<void (*)(void**)>(dlsym(library, "sim_run_lane"));
+  auto touch_shared = reinterpret_cast<void* (*)()>(dlsym(library, "sim_touch_shared"));
+  auto dynamic_shared = reinterpret_cast<void* (*)()>(dlsym(library, "sim_dynamic_shared"));
+
+  std::vector<int32_t> integers;
+  read_arguments(memfd, first, last, integers);
+  if (sites != "-") begin_instruments(sites.c_str(), atof(argv[5]));
+  catch_faults();
+  limit_printing();
+
+  std::atomic<unsigned> next{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < workers; ++i) threads.emplace_back(run_blocks, std::ref(next), touch_shared, dynamic_shared);
+  for (auto& thread : threads) thread.join();
+  fflush(stdout);
+  if (instruments) write_merged_report();
+  else check_margins();
+  if (write(report_fd, "done", 4) < 0) {}
+  return 0;
+}

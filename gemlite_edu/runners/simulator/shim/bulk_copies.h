@@ -1,0 +1,18 @@
+// What kernels/cuda/fast/bulk_copies.cuh has of PTX, in terms of the runner: a copy is there as soon as it
+// is asked for, and kernels run one after the other.
+#pragma once
+#include "cuda_runtime.h"
+
+inline void barrier_init(uint64_t* barrier, int arrivals) { sim_make_barrier(barrier, arrivals); }
+inline void barriers_made() {}
+inline void barrier_arrive(uint64_t* barrier) { sim_arrive(barrier, 0); }
+inline void barrier_arrive_expecting(uint64_t* barrier, int bytes) { sim_arrive(barrier, bytes); }
+inline void barrier_wait(uint64_t* barrier, int phase) { sim_wait_for_phase(barrier, phase); }
+inline void bulk_copy(void* shared, const void* global, int bytes, uint64_t* barrier) {
+  sim_bulk_copy(shared, global, bytes, barrier);
+}
+inline void bulk_copy_once(void* shared, const void* global, int bytes, uint64_t* barrier) {
+  sim_bulk_copy(shared, global, bytes, barrier);
+}
+inline void let_next_kernel_begin() {}
+inline void wait_for_kernel_before() {}

@@ -1,0 +1,8 @@
+// What kernels/cuda/fast/cluster.cuh has of PTX: here a cluster is one block.
+#pragma once
+#include "cuda_runtime.h"
+
+inline void cluster_arrive() {}
+inline void cluster_wait() { sim_barrier(); }
+template <typename T>
+T* in_block(T* shared, int) { return shared; }

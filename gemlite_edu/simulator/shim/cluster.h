@@ -1,8 +1,0 @@
-// What cuda_kernels/cluster.cuh has of PTX: here a cluster is one block.
-#pragma once
-#include "cuda_runtime.h"
-
-inline void cluster_arrive() {}
-inline void cluster_wait() { sim_barrier(); }
-template <typename T>
-T* in_block(T* shared, int) { return shared; }

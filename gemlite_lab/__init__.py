@@ -1,0 +1,30 @@
+"""The workbook's machinery: benchmarks, pictures, predictions, and the checker.
+
+It is used from a clone of the repository and is no part of the wheel.
+"""
+
+from importlib import import_module
+
+_NAMES_OF = {
+    "lesson": ("predict", "read", "read_triton", "recall", "reveal"),
+    "lesson.real_layer": ("LAYERS", "real_layer"),
+    "lesson.toy_card": ("ToyCard",),
+    "lesson.triton_names": ("load_tile", "planes_sum", "scaled", "shifted", "tile_sum"),
+    "draw": ("show",),
+    "checker": ("CheckFailed", "check", "hint"),
+    "checker.splitk_group": ("splitk_group_product",),
+    "checker.splitk_scales": ("splitk_scales_product",),
+    "checker.workbook": ("give_up", "progress", "reset", "solution"),
+}
+_HOME = {name: module for module, names in _NAMES_OF.items() for name in names}
+__all__ = list(_HOME)
+
+
+def __getattr__(name):
+    if name not in _HOME:
+        raise AttributeError(f"module 'gemlite_lab' has no attribute {name!r}")
+    return getattr(import_module(f"gemlite_lab.{_HOME[name]}"), name)
+
+
+def __dir__():
+    return sorted([*globals(), *_HOME])

@@ -1,0 +1,58 @@
+"""The Triton kernels of this package, each by itself, and the layer that chooses among them."""
+
+import hashlib
+from functools import partial
+
+import torch
+
+from gemlite_edu.kernels.triton import KERNELS
+from gemlite_edu.kernels.triton.hashes import all_kernels_hash
+from gemlite_edu.layers.gemlite_linear import GemLiteLinear
+from gemlite_edu.numbers.dtypes import DType
+from gemlite_edu.operators.matmul_choices import MATMUL_TYPES
+from gemlite_lab.bench.candidate import Candidate, Prepared
+from gemlite_lab.bench.candidates import fast, fast_batch
+
+_WIDTHS = (8, 4, 3, 2, 1)
+
+
+def _why_not(problem):
+    weights = problem.weights
+    if problem.transposed or weights.is_sparse or weights.nbits not in _WIDTHS:
+        return "dense 8, 4, 3, 2 or 1 bits, not transposed"
+    return ""
+
+
+def _prepare(matmul_type, weights, problem):
+    """matmul_type: of `forward_manual`; None: as the layer chooses."""
+    layer = GemLiteLinear(
+        weights.nbits,
+        group_size=problem.weights.group_size,
+        in_features=problem.K,
+        out_features=problem.N,
+        input_dtype=DType.FP16,
+        output_dtype=DType.FP16,
+    )
+    layer.pack(weights.W_q, weights.scales.half(), weights.zeros.half())
+    call = layer if matmul_type is None else partial(layer.forward_manual, matmul_type=matmul_type)
+    return Prepared(call, tuple(p.data for p in layer.parameters()))
+
+
+def _candidate(name, matmul_type, build):
+    return Candidate(
+        name,
+        "gemlite_edu",
+        torch.float16,
+        _why_not,
+        partial(_prepare, matmul_type),
+        build=build[:8],
+    )
+
+
+_TYPE_OF = {name: matmul_type for matmul_type, name in MATMUL_TYPES.items()}
+_BUILD = all_kernels_hash()
+CANDIDATES = [_candidate(f"triton_{name}", _TYPE_OF[name], _BUILD) for name in KERNELS]
+CANDIDATES.append(_candidate("dequantize_then_cublas", "DEQUANTIZE", _BUILD))
+_LAYER_TEXTS = [_BUILD, *(one.build for one in fast.CANDIDATES + fast_batch.CANDIDATES)]
+_LAYER_BUILD = hashlib.sha256("".join(_LAYER_TEXTS).encode()).hexdigest()
+CANDIDATES.append(_candidate("gemlite_linear", None, _LAYER_BUILD))

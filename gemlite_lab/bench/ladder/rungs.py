@@ -1,0 +1,77 @@
+"""What a rung is: a kernel of the package, or gemv_a16wn_fast without the ideas of later rungs."""
+
+from dataclasses import dataclass, replace
+
+from gemlite_lab.bench.ladder import four_bits, two_bits
+from gemlite_lab.bench.ladder.idea import Shape
+
+FAST = "gemv_a16wn_fast"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A kernel that runs, and what its idea promised.
+
+    idea, predicts: a sentence each. kernel: a name that `load` takes; edits: (old, new) of the text
+    of gemv_a16wn_fast, and shape: its launch. is_kept: in gemv_a16wn_fast; what is not was tried on
+    top of it.
+    """
+
+    name: str
+    idea: str
+    predicts: str
+    kernel: str = FAST
+    edits: tuple[tuple[str, str], ...] = ()
+    shape: Shape | None = None
+    is_kept: bool = True
+
+    def edited(self, text):
+        """This rung of the text of gemv_a16wn_fast. ValueError where an edit does not fit."""
+        for old, new in self.edits:
+            if text.count(old) != 1:
+                raise ValueError(f"{self.name}: the text has {text.count(old)} times\n{old}")
+            text = text.replace(old, new)
+        return text
+
+
+def rungs(nbits):
+    """The `Rung`s for codes of 4, 2 or 1 bits, from the scalar kernel to what was not kept.
+
+    >>> [rung.name for rung in rungs(2)]
+    ['one by one', 'exact codes', 'codes with an offset', '32 rows a warp']
+    """
+    if nbits == 4:
+        return [_ONE_BY_ONE, _TWO_AT_ONCE, *_climb(four_bits), *_tried(four_bits)]
+    if nbits in (2, 1):
+        return [_ONE_BY_ONE, *_climb(two_bits)]
+    raise ValueError(f"there is a ladder for 4, 2 and 1 bits, got {nbits!r}")
+
+
+_ONE_BY_ONE = Rung(
+    "one by one",
+    "A warp takes a row; each code is shifted, masked, converted, and multiplied in fp32.",
+    "7 instructions a weight at least. In their time 4.5 TB/s bring nearly two weights of 4 bits, "
+    "three of 2 bits, six of 1 bit.",
+    "gemv_a16wn_fp32",
+)
+_TWO_AT_ONCE = Rung(
+    "two at once",
+    "half2: two products and two additions in one instruction.",
+    "One instruction a weight less of 7.",
+    "gemv_a16wn_half2",
+)
+
+
+def _climb(ladder):
+    """The last rung is gemv_a16wn_fast; going down, each is without one idea more."""
+    found, edits, shape = [], (), ladder.SHAPE
+    for idea in reversed(ladder.IDEAS):
+        found.append(Rung(idea.name, idea.idea, idea.predicts, FAST, edits, shape))
+        edits, shape = edits + idea.edits, replace(shape, **idea.shape)
+    return found[::-1]
+
+
+def _tried(ladder):
+    for idea in ladder.TRIED:
+        shape = replace(ladder.SHAPE, **idea.shape)
+        yield Rung(idea.name, idea.idea, idea.predicts, FAST, idea.edits, shape, is_kept=False)

@@ -1,0 +1,138 @@
+"""What `make bench` measured, one CSV row per kernel, weights, shape, M and device."""
+
+import csv
+import fcntl
+import io
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parent.parent.parent
+# In the repository; in the current folder where the package is installed without it.
+FOLDER = (_ROOT if (_ROOT / "benchmarks").is_dir() else Path()) / "benchmarks" / "data"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One kernel on one problem. Times are microseconds per call; numbers are 0 where refused.
+
+    kernel, version: its name and that of the package it is from ("humming", "0.1.19").
+    weights: "W4 g128" is 4 bits, groups of 128; "W4" one scale and zero per channel; "W16" fp16.
+    transposed: the product is x W, x (M, N), y (M, K), instead of x Wᵀ, x (M, K), y (M, N).
+    bytes: what this kernel must move: its own weights, scales and zeros, x and y.
+    gb_per_s: bytes / p50_us. read_gb_per_s: the fastest read measured on the card in the same run.
+    matmul_tflops: the rate of a large fp16 matrix product, measured in the same run.
+    error: ||y - y64|| / ||y64|| against fp64, over the timed inputs.
+    copies: of the weights, over which the calls rotated. seed: of the random operands.
+    sm_mhz, memory_mhz: the clocks right after the timed replays, 0 where the driver is silent.
+    refused: "" or why there is no time.
+    """
+
+    date: str
+    device: str
+    kernel: str
+    version: str
+    weights: str
+    transposed: bool
+    M: int
+    N: int
+    K: int
+    x_dtype: str
+    p20_us: float
+    p50_us: float
+    p80_us: float
+    bytes: int
+    gb_per_s: float
+    read_gb_per_s: float
+    matmul_tflops: float
+    error: float
+    copies: int
+    seed: int
+    sm_mhz: int
+    memory_mhz: int
+    torch: str
+    triton: str
+    cuda: str
+    driver: str
+    refused: str
+
+    @property
+    def problem(self):
+        """What was computed, whatever the kernel: (weights, transposed, M, N, K)."""
+        return self.weights, self.transposed, self.M, self.N, self.K
+
+    @property
+    def fraction(self):
+        """Which part of the measured read bandwidth it reached."""
+        return self.gb_per_s / self.read_gb_per_s
+
+
+_COLUMNS = [field.name for field in fields(Measurement)]
+_PARSE = {float: float, int: int, str: str, bool: lambda text: text == "True"}
+
+
+def path_of(device):
+    """Where measurements on `device` are kept: benchmarks/data/bench_nvidia_h200.csv."""
+    name = "".join(c if c.isalnum() else "_" for c in device.lower())
+    return FOLDER / f"bench_{name}.csv"
+
+
+def append(path, measurement):
+    """Add a row to the CSV at `path`, on disk when this returns: an interrupted run keeps it.
+
+    Several runs may append at once. Raises ValueError if the file has other columns.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+", newline="", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        before = file.read()
+        if before and before.partition("\n")[0] != ",".join(_COLUMNS):
+            raise ValueError(f"{path} has other columns than this version writes: move it away")
+        line_end = "" if not before or before.endswith("\n") else "\n"  # of a row cut short
+        file.write(
+            line_end + ("" if before else _line(_COLUMNS)) + _line(vars(measurement).values())
+        )
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _line(values):
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow([str(v).replace("\n", " ") for v in values])
+    return text.getvalue()
+
+
+def read(path):
+    """Every `Measurement` in the CSV at `path`, in the order in which they were made.
+
+    A row cut short, as a full disk leaves it, is skipped with a notice. ValueError without a file.
+    """
+    if not path.exists():
+        recorded = ", ".join(other.name for other in sorted(FOLDER.glob("bench_*.csv")))
+        raise ValueError(f"there is no {path}: run make bench; there are {recorded or 'none yet'}")
+    found = []
+    with path.open(newline="", encoding="utf-8") as file:
+        for number, row in enumerate(csv.DictReader(file), 2):
+            if None in row or None in row.values():
+                print(f"{path.name}: row {number} is cut short and left out")
+            else:
+                found.append(_parse(row))
+    return found
+
+
+def _parse(row):
+    return Measurement(**{f.name: _PARSE[f.type](row[f.name]) for f in fields(Measurement)})
+
+
+def newest(measurements):
+    """The last row of each kernel and problem, in the order of first appearance."""
+    found = {}
+    for row in measurements:
+        found[row.kernel, row.problem] = row
+    return list(found.values())
+
+
+def latest(measurements):
+    """Those of the newest rows that have a time: a kernel that was refused since has none."""
+    return [row for row in newest(measurements) if not row.refused]

@@ -1,0 +1,121 @@
+"""Exercise of notebook 14: write all_steps, the loop along K of gemm_a8w2_wmma.
+
+The simulator judges. What it finds lies in functions that the learner did not write, so the order
+of the learner's calls is followed too, to say which of them is wrong.
+"""
+
+from functools import cache
+
+import torch
+
+from gemlite_edu.numbers.errors import KernelFault, KernelTextError
+from gemlite_lab.checker.all_steps_schedule import Schedule
+from gemlite_lab.checker.all_steps_trace import trace
+from gemlite_lab.checker.compare import compare
+from gemlite_lab.checker.exercise import CheckFailed, Exercise
+from gemlite_lab.checker.ternary_cases import (
+    GEMM,
+    plan_of_gemm,
+    random_case,
+    right_output,
+    run_in_hole,
+)
+
+_NAME, _FRAGMENT = "all_steps", "16x16x16"
+_M, _N = 3, 40
+_STEPS = (4.5, 2, 1, 3, 4, 9)  # a step of half the length among them
+
+
+def _plan(K):
+    return plan_of_gemm(_M, _N, K, _FRAGMENT)
+
+
+@cache
+def _cases():
+    length = _plan(32).defines["BLOCK_K"]
+    return [
+        random_case(GEMM, _M, _N, int(steps * length), seed) for seed, steps in enumerate(_STEPS)
+    ]
+
+
+def _num_steps(case):
+    return -(-case.K // _plan(case.K).defines["BLOCK_K"])
+
+
+def _run(answer, case, device):
+    y, findings = run_in_hole(_NAME, answer, case, device)
+    if device != "cpu":
+        return y
+    is_right = not findings and torch.equal(y, right_output(case))
+    mistake = _mistake_in_calls(answer, case, is_right)
+    if mistake and is_right:
+        raise CheckFailed(
+            f"{_NAME} has the right numbers on {case.label}, but does not copy, decode and "
+            f"multiply at the same time: {mistake}"
+        )
+    if mistake:
+        found = findings[0] if findings else compare("y", y, right_output(case))
+        raise CheckFailed(
+            f"{_NAME} is wrong on {case.label}, which is {_in_steps(case)}: {mistake}\n"
+            f"What came of it: {found}"
+        )
+    if findings:
+        raise KernelFault(str(findings[0]))
+    return y
+
+
+def _in_steps(case):
+    count = _num_steps(case)
+    return "1 step" if count == 1 else f"{count} steps"
+
+
+def _mistake_in_calls(answer, case, is_right):
+    """What is wrong with the order of the calls, and the learner's line; None if that is fine.
+
+    Of an answer with the right numbers: what it does one after the other.
+    """
+    plan = _plan(case.K)
+    try:
+        calls, *others = trace(answer, case.K, plan.defines, plan.threads)
+    except (KernelTextError, KernelFault):
+        return None
+    other = next((i for i, theirs in enumerate(others, 1) if _whats(theirs) != _whats(calls)), None)
+    if other is not None and not is_right:
+        return f"threads 0 and {other} do not make the same calls."
+    schedule = Schedule(calls, _num_steps(case))
+    sentence, call = schedule.not_at_the_same_time() if is_right else schedule.mistake()
+    if sentence and any(call.what == "__pipeline_commit" for call in calls):
+        sentence += " (copy_step ends its batch itself: __pipeline_commit adds an empty one)"
+    if call is None:
+        return sentence and f"{sentence}."
+    line = answer.removeprefix("\n").splitlines()[call.line - 1].strip()
+    return f"{sentence}.\n{_NAME}, line {call.line}:\n    {line}"
+
+
+def _whats(calls):
+    return [(call.what, call.number) for call in calls]
+
+
+ALL_STEPS = Exercise(
+    name=_NAME,
+    notebook="14_w2a8_tensor_cores",
+    output="y",
+    dtype=torch.int64,
+    is_kernel=True,
+    hints=(
+        "Draw a table: a row for each turn of the loop, and in it which step is copied, which "
+        "decoded, which multiplied. What must have been done before turn 0?",
+        "decode_step reads what its own thread has copied: a wait before it is enough. "
+        "multiply_step reads what others have copied and decoded: between their wait and their "
+        "decode_step on one side and it on the other a barrier must stand. And who may overwrite "
+        "a buffer that others still read?",
+        "When the words of step s + 1 are needed, the batches of step s + 1 and of step s + 2 have "
+        "been begun. How many of them may stay on their way? One __syncthreads() at the end of "
+        "each turn is enough. Beyond the last step copy_step makes an empty batch, so that the "
+        "number stays the same; decode_step must not be called there.",
+    ),
+    cases=_cases,
+    expected=lambda case: (right_output(case), None),
+    run=_run,
+    mistakes={},
+)

@@ -1,0 +1,204 @@
+"""Exercises of notebook 16: three benchmark scripts, each to be written without its flaw.
+
+An answer runs on new toy cards. What it fell into is found by taking traps off these cards.
+"""
+
+from dataclasses import dataclass, field, fields, replace
+
+import torch
+
+from gemlite_lab.checker.compare import is_close
+from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, CheckFailed, Exercise, number
+from gemlite_lab.lesson.toy_card import ToyCard
+
+# A toy card has no noise. Half of what an untimed launch adds that 1000 timed ones wait for.
+_TOLERANCE = 0.0005
+_LAUNCHES = 100  # in the scripts as the notebook shows them
+# One card for each: every launch of a short script, and some launch of any ten, is interrupted.
+_INTERRUPTIONS = (*range(40), *range(40, 500, 10))
+_LARGER_THAN_L2 = (  # GB/s, bytes of the L2, bytes of the weights
+    *((1000, 8_000_000, 32_000_000), (500, 16_000_000, 20_000_000)),
+    (2000, 4_000_000, 128_000_000),
+)
+_ANY_SIZE = (
+    *((1000, 32_000_000, 8_000_000), (2000, 50_000_000, 15_000_000)),
+    (500, 4_000_000, 16_000_000),
+)
+
+
+@dataclass(frozen=True)
+class _OnCards:
+    """Weights of `nbytes` bytes, to be timed on new cards like `card`.
+
+    interruptions: which launch is interrupted first, for each card.
+    """
+
+    card: ToyCard
+    nbytes: int
+    interruptions: tuple[int, ...]
+
+    @property
+    def label(self):
+        sizes = f"{self.nbytes / 1e6:g} MB of weights, L2 of {self.card.l2_bytes / 1e6:g} MB"
+        return f"{sizes}, {self.card.read_gb_per_s} GB/s"
+
+
+def _cases(sizes, interruption_us=0.0, interruptions=(0,)):
+    return [
+        _OnCards(
+            ToyCard(gb_per_s, l2_bytes, 4 * gb_per_s, interruption_us=interruption_us),
+            nbytes,
+            interruptions,
+        )
+        for gb_per_s, l2_bytes, nbytes in sizes
+    ]
+
+
+def _right_us(case):
+    return case.card.start_us + case.nbytes / (case.card.read_gb_per_s * 1e3)
+
+
+def _expected(case):
+    right = number(_right_us(case))
+    return right, right * _TOLERANCE
+
+
+def _run(name, answer, case):
+    """What `answer` returned: the first wrong number, if there is one among the cards.
+
+    Raises CheckFailed if it launched nothing on its card: it computed, or measured on a copy.
+    """
+    right, bound = _expected(case)
+    for launch in case.interruptions:
+        card = replace(case.card, first_interruption=launch)
+        value = number(answer(card, case.nbytes))
+        if value is not None and not card.launches:
+            raise CheckFailed(
+                f"{name} launched nothing on the card that it was given: measure there"
+            )
+        if value is None or not is_close(value, right, bound):
+            break
+    return value
+
+
+def _without(**settings):
+    """case -> the same case on cards with these settings."""
+    return lambda case: replace(case, card=replace(case.card, **settings))
+
+
+@dataclass(frozen=True, eq=False)
+class _PatientCard(ToyCard):
+    """A card on which all work is waited for before the clock is read for the first time."""
+
+    _readings: list = field(default_factory=list, init=False, repr=False)
+
+    def clock(self):
+        if not self._readings:
+            self.synchronize()
+        self._readings.append(super().clock())
+        return self._readings[-1]
+
+
+def _on_patient_cards(case):
+    settings = {f.name: getattr(case.card, f.name) for f in fields(case.card) if f.init}
+    return replace(case, card=_PatientCard(**settings))
+
+
+def _without_l2(case):
+    return _without(l2_gb_per_s=case.card.read_gb_per_s)(case)
+
+
+def _wrong(microseconds):
+    """case -> the output of an answer that returns microseconds(case)."""
+    return lambda case: number(microseconds(case))
+
+
+def _of_a_run(case):
+    """The time of one launch of each copy, with just as many copies as exceed the L2."""
+    copies = case.card.l2_bytes // case.nbytes + 1
+    return _right_us(case) * copies
+
+
+_STILL_BUSY = {"the card had nothing left to do when the clock was first read": _on_patient_cards}
+_ASYNCHRONOUS = {"a launch returned only when its work is done": _without(asynchronous=False)}
+_COMPILES = {"the first launch did not compile": _without(compile_us=0.0)}
+_WARM = {"the weights were never found in the L2": _without_l2}
+_INTERRUPTED = {"no launch was interrupted": _without(interruption_us=0.0)}
+
+_ANY_SCRIPT = {
+    "GB/s are returned instead of microseconds": _wrong(
+        lambda case: case.nbytes / _right_us(case) / 1e3
+    ),
+}
+_NOT_DIVIDED = {
+    f"the time of all {_LAUNCHES} launches is returned instead of that of one": _wrong(
+        lambda case: _right_us(case) * _LAUNCHES
+    )
+}
+
+
+def _script(name, hints, cases, mistakes, traps):
+    return Exercise(
+        name=name,
+        notebook="16_benchmarks",
+        output="microseconds",
+        dtype=torch.float64,
+        is_kernel=False,
+        hints=hints,
+        cases=cases,
+        expected=_expected,
+        run=lambda answer, case, device: _run(name, answer, case),
+        mistakes=mistakes,
+        traps=traps,
+        tolerance=f"{_TOLERANCE:.2%}",
+        mistake_tolerance=FLOAT32_ROUNDING,
+    )
+
+
+BENCHMARK_EXERCISES = (
+    _script(
+        "script_1",
+        hints=(
+            "100 launches in 200 microseconds: what can a launch have done when it returns?",
+            "Read the clock only when the card has nothing left to do. When is that so?",
+            "It is so behind synchronize(): you need it ahead of the first timed launch, and again "
+            "behind the last.",
+        ),
+        cases=lambda: _cases(_LARGER_THAN_L2),
+        mistakes=_ANY_SCRIPT | _NOT_DIVIDED,
+        traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES,
+    ),
+    _script(
+        "script_2",
+        hints=(
+            "Where do the weights come from in the first launch, and where in the second?",
+            "Add up the bytes of all that you launch in turn, and compare with card.l2_bytes.",
+            "Launch copies in turn, so many that together they exceed the L2: what was read "
+            "longest ago leaves it first.",
+        ),
+        cases=lambda: _cases(_ANY_SIZE),
+        mistakes=_ANY_SCRIPT | _NOT_DIVIDED,
+        traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM,
+    ),
+    _script(
+        "script_3",
+        hints=(
+            "Print the fifty times. Which differ from the others, and what happened there?",
+            "A single time of 1000 among fifty moves their mean by 20. Which summary of fifty "
+            "numbers does it leave where it was?",
+            "Many short runs and their median. A run of hundreds of launches hardly ever escapes "
+            "an interruption.",
+        ),
+        cases=lambda: _cases(_ANY_SIZE, 5000.0, _INTERRUPTIONS),
+        mistakes={
+            **_ANY_SCRIPT,
+            "the time of a whole run over the copies is returned instead of one launch's": _wrong(
+                _of_a_run
+            ),
+            "the time of an interrupted launch is returned": _wrong(
+                lambda case: _right_us(case) + case.card.interruption_us
+            ),
+        },
+        traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM | _INTERRUPTED,
+    ),
+)

@@ -1,0 +1,131 @@
+"""Inputs that no wrong kernel survives.
+
+Exact: small-integer x, power-of-two scales, integer zeros, so that every partial sum in fp32 is
+exact in any order and a right kernel matches bit for bit. Telling: every k meets a non-zero x,
+scales and zeros change from row to row, zeros are not the middle code, every code occurs, K is
+ragged and spans several tiles, and outputs stay below 2**11 quanta so that fp16 hides nothing.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_edu.numbers.quantize import quantize_linear
+from gemlite_lab.lesson.real_layer import real_layer
+
+_MAX_QUANTA = 2**11
+
+
+@dataclass(frozen=True)
+class GemvCase:
+    """One low-bit GEMV: codes W_q (N, K), scales and zeros (N, 1) float32, x (M, K) float16."""
+
+    label: str
+    nbits: int
+    W_q: torch.Tensor
+    scales: torch.Tensor
+    zeros: torch.Tensor
+    x: torch.Tensor
+    is_exact: bool
+
+
+@dataclass(frozen=True)
+class PlainCase:
+    """One GEMV with unquantized weights: W (N, K) and x (M, K) float16."""
+
+    label: str
+    W: torch.Tensor
+    x: torch.Tensor
+    is_exact: bool
+
+
+@dataclass(frozen=True)
+class CodesCase:
+    """Codes W_q (N, K) to pack or to get back."""
+
+    label: str
+    nbits: int
+    W_q: torch.Tensor
+
+
+def exact_gemv(nbits, N, K, seed):
+    """A `GemvCase` with exact inputs. Raises AssertionError if it would not be telling."""
+    generator = torch.Generator().manual_seed(seed)
+    W_q = _codes(nbits, N, K, generator)
+    rows = torch.arange(N).reshape(N, 1)
+    scales = 2.0 ** (rows * 3 % 8 - 6)
+    zeros = (rows * 5 + 1) % 2**nbits
+    M = 2 * nbits
+    x = _every_k_once(M, K, 1 if nbits > 4 else 3, generator)
+    case = GemvCase(
+        f"{nbits}-bit, N = {N}, K = {K}", nbits, W_q, scales.float(), zeros.float(), x, True
+    )
+    quanta = x.double() @ (W_q.double() - case.zeros.double()).T
+    assert quanta.abs().max() < _MAX_QUANTA, f"{case.label}: outputs are not exact in fp16"
+    return case
+
+
+def real_gemv(nbits=4, tokens=4):
+    """A `GemvCase` of a real layer, per-channel quantized, with its real activations."""
+    layer = real_layer("ffn_up")
+    q = quantize_linear(layer.weight, nbits)
+    x = layer.activations[:tokens]
+    label = f"real layer (ffn_up of MiniLM), {nbits}-bit"
+    return GemvCase(label, nbits, q.W_q, q.scales, q.zeros, x, False)
+
+
+def real_gemv_in_table(nbits, values, tokens=4):
+    """The same layer, each weight given the code whose value (of 2**nbits) is nearest."""
+    layer = real_layer("ffn_up")
+    W = layer.weight.double()
+    scales = (W.abs().amax(1, keepdim=True) / values.abs().max()).float()
+    codes = (W[..., None] / scales[..., None] - values).abs().argmin(-1).to(torch.uint8)
+    label = f"real layer (ffn_up of MiniLM), {nbits}-bit"
+    x = layer.activations[:tokens]
+    return GemvCase(label, nbits, codes, scales, torch.zeros_like(scales), x, False)
+
+
+def exact_plain(N, K, seed):
+    """A `PlainCase` with small-integer weights and activations."""
+    generator = torch.Generator().manual_seed(seed)
+    W = torch.randint(-9, 10, (N, K), generator=generator).half()
+    x = _every_k_once(4, K, 3, generator)
+    assert (x.double() @ W.double().T).abs().max() < _MAX_QUANTA
+    return PlainCase(f"N = {N}, K = {K}", W, x, True)
+
+
+def real_plain(tokens=4):
+    """A `PlainCase` of a real layer with its real activations."""
+    layer = real_layer("ffn_up")
+    return PlainCase(
+        "real layer (ffn_up of MiniLM)", layer.weight, layer.activations[:tokens], False
+    )
+
+
+def codes(nbits, N, K, seed):
+    """A `CodesCase` of random codes with every code present where N * K allows."""
+    generator = torch.Generator().manual_seed(seed)
+    return CodesCase(f"{nbits}-bit, N = {N}, K = {K}", nbits, _codes(nbits, N, K, generator))
+
+
+def real_codes(nbits=4):
+    """A `CodesCase` of a real layer, per-channel quantized."""
+    W_q = quantize_linear(real_layer("attention_query").weight, nbits).W_q
+    return CodesCase(f"real layer (attention_query of MiniLM), {nbits}-bit", nbits, W_q)
+
+
+def _codes(nbits, N, K, generator):
+    W_q = torch.randint(0, 2**nbits, (N, K), dtype=torch.uint8, generator=generator)
+    if N * K >= 2**nbits:
+        position = torch.randperm(N * K, generator=generator)[: 2**nbits]
+        W_q.view(-1)[position] = torch.arange(2**nbits, dtype=torch.uint8)
+    return W_q
+
+
+def _every_k_once(M, K, largest, generator):
+    """x (M, K) of integers up to `largest`: each k is non-zero in exactly one row."""
+    values = torch.randint(1, largest + 1, (K,), generator=generator)
+    signs = torch.randint(0, 2, (K,), generator=generator) * 2 - 1
+    x = torch.zeros(M, K)
+    x[torch.randperm(K, generator=generator) % M, torch.arange(K)] = (values * signs).float()
+    return x.half()

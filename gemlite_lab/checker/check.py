@@ -1,0 +1,204 @@
+"""check(name, answer): run an answer on inputs that no wrong one survives, and name its mistake."""
+
+import re
+import traceback
+from itertools import chain, combinations
+
+import torch
+
+from gemlite_edu.numbers.errors import KernelFault, KernelTextError
+from gemlite_lab.checker import triton_answers
+from gemlite_lab.checker.all_steps import ALL_STEPS
+from gemlite_lab.checker.attainable_tflops import ATTAINABLE_TFLOPS
+from gemlite_lab.checker.benchmark_scripts import BENCHMARK_EXERCISES
+from gemlite_lab.checker.compare import compare, is_close
+from gemlite_lab.checker.dequant_dot import DEQUANT_DOT_EXERCISES
+from gemlite_lab.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
+from gemlite_lab.checker.dequant_pair import DEQUANT_PAIR
+from gemlite_lab.checker.dequant_pair_table import DEQUANT_PAIR_TABLE
+from gemlite_lab.checker.exercise import CheckFailed, clone, tensors_of
+from gemlite_lab.checker.floor_us import FLOOR_US
+from gemlite_lab.checker.four_codes import FOUR_CODES
+from gemlite_lab.checker.fragment_shape import FRAGMENT_SHAPE
+from gemlite_lab.checker.gemv_revsplitk import GEMV_REVSPLITK
+from gemlite_lab.checker.integer_dot import INTEGER_DOT_EXERCISES
+from gemlite_lab.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
+from gemlite_lab.checker.pack import PACK
+from gemlite_lab.checker.pack_sparse import PACK_SPARSE
+from gemlite_lab.checker.quantize_tokens import QUANTIZE_TOKENS
+from gemlite_lab.checker.scaled_dot import SCALED_DOT_EXERCISES
+from gemlite_lab.checker.splitk_group import SPLITK_GROUP
+from gemlite_lab.checker.splitk_scales import SPLITK_SCALES
+from gemlite_lab.checker.unpack import UNPACK
+from gemlite_lab.checker.unpack_tile import UNPACK_TILE
+from gemlite_lab.checker.warp_reduce import WARP_REDUCE_SUM
+from gemlite_lab.lesson import record
+
+_BY_NOTEBOOK = (
+    *(PACK, UNPACK, WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES, *INTEGER_DOT_EXERCISES),
+    *SCALED_DOT_EXERCISES,
+    *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
+    *(DEQUANT_PAIR, DEQUANT_PAIR_TABLE),
+    *(UNPACK_TILE, GEMV_REVSPLITK),
+    SPLITK_GROUP,
+    QUANTIZE_TOKENS,
+    *(MIXED_MM_TRANSPOSED, SPLITK_SCALES),
+    *(FOUR_CODES, ALL_STEPS, FRAGMENT_SHAPE),
+    *(FLOOR_US, ATTAINABLE_TFLOPS, *BENCHMARK_EXERCISES),
+)
+EXERCISES = {exercise.name: exercise for exercise in _BY_NOTEBOOK}
+STUB_MARK = "YOUR CODE HERE"
+
+
+def check(name, answer):
+    """Judge `answer` to exercise `name`; prints what was checked, raises CheckFailed if wrong.
+
+    answer: the learner's function, or the text of the learner's CUDA function.
+    The right answer is computed first, inputs are compared with clones afterwards, outputs start
+    as NaN. CUDA runs in the simulator, Triton in its interpreter, and after that both run on the
+    GPU if there is one.
+    """
+    exercise = _find(name)
+    _check_kind(exercise, answer)
+    devices = ["cpu"] + ["cuda"] * (exercise.runs_on_gpu and torch.cuda.is_available())
+    for device in devices:
+        lines = [_check_case(exercise, answer, case, device) for case in exercise.cases()]
+        where = "" if device == "cpu" else " on your GPU"
+        exact = sum(line is None for line in lines)
+        within = f"within {exercise.tolerance} in every case"
+        how = f"bit for bit in {exact} cases" if exact else within
+        print(f"{name}: right{where}, {how}")
+        print("".join(f"{line}\n" for line in lines if line), end="")
+    if exercise.notebook and not record.record(name, record.SOLVED):
+        print("  (not recorded: the current folder is in no workbook)")
+
+
+def hint(name, level=1):
+    """Print hint 1, 2 or 3 for exercise `name`; a later one says more, none is the code."""
+    if level not in (1, 2, 3):
+        raise ValueError(f"level must be 1, 2 or 3, got {level!r}")
+    print(_find(name).hints[level - 1])
+
+
+def _find(name):
+    if name not in EXERCISES:
+        raise ValueError(f"there is no exercise {name!r}; there are {', '.join(EXERCISES)}")
+    return EXERCISES[name]
+
+
+def _check_kind(exercise, answer):
+    if exercise.is_kernel:
+        if not isinstance(answer, str):
+            came = type(answer).__name__
+            raise TypeError(f"{exercise.name} must be the text of a CUDA function, got {came}")
+        if re.search(rf"^\s*#\s*error {STUB_MARK}", answer, re.MULTILINE):
+            raise CheckFailed(
+                f"{exercise.name} is not written yet: put your code in place of the line "
+                f"'#error {STUB_MARK}'"
+            )
+    elif not callable(answer):
+        raise TypeError(f"{exercise.name} must be a function, got {type(answer).__name__}")
+    elif exercise.is_triton and STUB_MARK in triton_answers.text_of(exercise.name, answer):
+        raise CheckFailed(
+            f"{exercise.name} is not written yet: put your code in place of the line "
+            f"'#error {STUB_MARK}'"
+        )
+
+
+def _check_case(exercise, answer, case, device):
+    """None for an exact match, a line with the bound for one within rounding; raises otherwise."""
+    expected, bound = exercise.expected(case)
+    given = clone(case)
+    actual = _run(exercise, answer, given, device)
+    for name, tensor in tensors_of(case).items():
+        if not torch.equal(tensor, tensors_of(given)[name]):
+            raise CheckFailed(f"{exercise.name} changed its input {name}: work on a copy")
+    mismatch = compare(exercise.output, actual, expected, bound, exercise.dtype)
+    if mismatch:
+        raise CheckFailed(
+            f"{exercise.name} is wrong on {case.label}: {mismatch}."
+            + _diagnosis(exercise, answer, case, actual)
+        )
+    if bound is None:
+        return None
+    error = (actual.double() - expected.double()).abs()
+    position = error.argmax()
+    return (
+        f"  {case.label}: largest error {error.flatten()[position]:.1e}, "
+        f"allowed there {bound.flatten()[position]:.1e}"
+    )
+
+
+def _run(exercise, answer, case, device):
+    try:
+        actual = exercise.run(answer, case, device)
+    except (CheckFailed, KernelTextError, KernelFault):
+        raise
+    except Exception as error:
+        raise CheckFailed(_python_error(exercise, answer, case, error)) from error
+    if actual is None:
+        raise CheckFailed(f"{exercise.name} returned None: write it, and return {exercise.output}")
+    return actual
+
+
+def _python_error(exercise, answer, case, error):
+    if exercise.is_triton:
+        error = triton_answers.first_error(error)
+    names = (exercise.name, getattr(answer, "__name__", exercise.name))
+    own = [f for f in traceback.extract_tb(error.__traceback__) if f.name in names]
+    where = ""
+    if own:
+        where = f" at `{own[-1].line}`" if own[-1].line else f" at line {own[-1].lineno}"
+    advice = triton_answers.advice_on(error) if exercise.is_triton else ""
+    return f"{exercise.name} raised {type(error).__name__}{where} on {case.label}: {error}{advice}"
+
+
+def _diagnosis(exercise, answer, case, actual):
+    """The known mistake or trap that gives `actual`, as a sentence; empty if it cannot be one."""
+    expected, bound = exercise.expected(case)
+    if not isinstance(actual, torch.Tensor):
+        return ""
+    if actual.shape != expected.shape or actual.dtype != exercise.dtype:
+        return ""
+    if exercise.is_kernel and actual.isnan().all():
+        return (
+            f"\nEvery {exercise.output} is NaN: nothing was written there, or something that holds "
+            "NaN was read, as shared memory does where nothing was staged."
+        )
+    if exercise.is_triton and actual.isnan().all():
+        return f"\nEvery {exercise.output} is NaN: nothing was stored there."
+    for mistake, output in exercise.mistakes.items():
+        wrong = output(case)
+        if wrong is None or wrong.shape != actual.shape:
+            continue
+        if is_close(wrong, expected, bound).all():
+            continue
+        if is_close(actual, wrong, exercise.bound_around(wrong, bound)).all():
+            return f"\nYour output is exactly what comes out when {mistake}."
+    for clauses in _sets_of(exercise.traps):
+        if _is_right_without(clauses, exercise, answer, case):
+            return f"\nIt would be right if{_listed(clauses)}."
+    return f'\nIt is none of the mistakes known here; hint("{exercise.name}", 1) may help.'
+
+
+def _listed(clauses):
+    if len(clauses) == 1:
+        return f" {clauses[0]}"
+    return ": " + ", ".join(f"({i}) {clause}" for i, clause in enumerate(clauses, 1))
+
+
+def _sets_of(traps):
+    """Every set of one of the traps, then every one of two, and so on."""
+    return chain.from_iterable(combinations(traps, size) for size in range(1, len(traps) + 1))
+
+
+def _is_right_without(clauses, exercise, answer, case):
+    """Whether `answer` is right on `case` once these traps are taken away."""
+    for clause in clauses:
+        case = exercise.traps[clause](case)
+    expected, bound = exercise.expected(case)
+    try:
+        actual = exercise.run(answer, case, "cpu")
+    except Exception:
+        return False
+    return compare(exercise.output, actual, expected, bound, exercise.dtype) is None

@@ -1,0 +1,124 @@
+"""Exercises of notebook 05: write dequant_dot, the hole of gemv_a16wn_fp32, for several formats."""
+
+from dataclasses import replace
+from functools import cache
+
+import torch
+
+from gemlite_edu.numbers import reference
+from gemlite_edu.packing import pack_warped_int32
+from gemlite_edu.runners.load import load
+from gemlite_lab.checker import cases
+from gemlite_lab.checker.dequant_formats import FP4, NF4_TABLE, SIGNED, linear
+from gemlite_lab.checker.dequant_mistakes import mistakes_of
+from gemlite_lab.checker.exercise import Exercise, run_watched
+
+_KERNEL = "gemv_a16wn_fp32"
+_HOLE = "dequant_dot"
+
+
+def _cases(format):
+    found = []
+    for nbits in format.widths:
+        K = 2500 if nbits == 1 else 1000 if nbits <= 4 else 300  # ragged, over several tiles
+        shapes = ((33, K), (40, K // 2), (2, 7))
+        found += [cases.exact_gemv(nbits, *shape, seed) for seed, shape in enumerate(shapes)]
+    if format.sums_are_exact:
+        found.append(_fractional_case(format))
+    return [*found, _real_case(format)]
+
+
+def _fractional_case(format):
+    """Exact too, but x and zeros have fractions, and the sums inside a word take more than half.
+
+    Two neighbouring codes of a word are equal and meet large x that almost cancel.
+    """
+    nbits = format.widths[0]
+    N, tiles, pack_factor = 33, 2, 32 // nbits
+    case = cases.exact_gemv(nbits, N, tiles * 32 * pack_factor, seed=3)
+    pairs = case.W_q.reshape(N, tiles, pack_factor // 2, 2, 32)
+    pairs[:, :, :, 1] = pairs[:, :, :, 0]
+    x = case.x.reshape(-1, tiles, pack_factor // 2, 2, 32)
+    large = torch.arange(x[:, :, :, 0].numel()).reshape(x[:, :, :, 0].shape) * 97 % 1024 + 1000
+    x[:, :, :, 0] += large
+    x[:, :, :, 1] -= large
+    zeros = case.zeros + 0.5 if format.has_zeros else case.zeros
+    return replace(case, label=f"{case.label}, with fractions", x=case.x * 0.5, zeros=zeros)
+
+
+def _real_case(format):
+    nbits = format.widths[0]
+    if format.has_zeros:
+        return cases.real_gemv(nbits)
+    codes = torch.arange(2**nbits, dtype=torch.float64)
+    return cases.real_gemv_in_table(nbits, format.decode(codes, torch.zeros(())))
+
+
+def _expected(format, case):
+    W = format.decode(case.W_q.double(), case.zeros.double()) * case.scales.double()
+    right = reference.matmul(case.x, W)
+    if case.is_exact and format.sums_are_exact:
+        return right.half(), None
+    return right, reference.error_bound(case.x, W, torch.float16)
+
+
+def _run(answer, case, device):
+    kernel = load(_KERNEL, case.nbits, replace={_HOLE: answer}, time_limit=10.0)
+    W_packed = pack_warped_int32(case.W_q, case.nbits)
+    return run_watched(kernel, (case.x, W_packed, case.scales, case.zeros), device)
+
+
+_READING = "Write the four bits of a code as a number first, on paper, for codes 1, 9 and 15."
+_HINTS = {
+    _HOLE: (
+        "Take one code out of the word first: which shift brings code 0 to the lowest bits?",
+        "Each code is shifted right, masked, has `zero` subtracted, and meets one x.",
+        "Code j is shifted by 32 - W_NBITS * (j + 1); its x is x[j * WARP_SIZE].",
+    ),
+    "dequant_dot_nf4": (
+        "The loop and the shifts stay; only what a code stands for changes.",
+        "A code is now an index from 0 to 15 into a table of 16 floats.",
+        "A `const float table[16] = {...}` may stand inside the function; `zero` is not used.",
+    ),
+    "dequant_dot_fp4": (
+        _READING,
+        "Eight magnitudes repeat with a sign: you need a table of eight and one bit.",
+        "0, 0.5, 1, 1.5, 2, 3, 4, 6 are the magnitudes; bit 3 of the code is the sign.",
+    ),
+    "dequant_dot_signed": (
+        _READING,
+        "Two's complement in 4 bits: codes 8 to 15 stand for -8 to -1.",
+        "Shift the code to the top of a signed 32-bit integer and back: >> keeps its sign.",
+    ),
+}
+
+
+_WRITTEN_BY_THE_LEARNER = ("dequant_dot", "dequant_dot_fp4")  # the lesson shows the others
+
+
+def _exercise(format):
+    return Exercise(
+        name=format.name,
+        notebook="05_fused_dequant" if format.name in _WRITTEN_BY_THE_LEARNER else None,
+        output="y",
+        dtype=torch.float16,
+        is_kernel=True,
+        hints=_HINTS.get(format.name, _HINTS[_HOLE]),
+        cases=cache(lambda: _cases(format)),
+        expected=lambda case: _expected(format, case),
+        run=_run,
+        mistakes=mistakes_of(format),
+    )
+
+
+DEQUANT_DOT_EXERCISES = tuple(
+    _exercise(format)
+    for format in (
+        linear(_HOLE, (4, 2, 3, 8, 6, 5, 7, 1)),
+        linear("dequant_dot_4bit", (4,)),
+        linear("dequant_dot_2bit", (2,)),
+        SIGNED,
+        NF4_TABLE,
+        FP4,
+    )
+)

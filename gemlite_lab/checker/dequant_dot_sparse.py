@@ -1,0 +1,91 @@
+"""Exercise of notebook 08: write dequant_dot, the hole of gemv_a16w7_sparse.
+
+An answer that reads both x of a pair and multiplies one of them with 0 is right, and so is one
+whose lanes part ways: both pass, with a line on what they ask of shared memory.
+"""
+
+from functools import cache
+
+import torch
+
+from gemlite_edu.numbers import reference
+from gemlite_edu.packing import pack_sparse_1in2
+from gemlite_edu.runners.load import load
+from gemlite_lab.checker.dequant_sparse_mistakes import MISTAKES
+from gemlite_lab.checker.exercise import Exercise, run_watched
+from gemlite_lab.checker.sparse_cases import (
+    exact_sparse_gemv,
+    fractional_sparse_gemv,
+    real_sparse_gemv,
+)
+
+_NAME = "dequant_dot_sparse"
+_KERNEL = "gemv_a16w7_sparse"
+_HOLE = "dequant_dot"
+_PAIRS_IN_WORD = 4
+_WARP_SIZE = 32
+
+
+@cache
+def _cases():
+    shapes = ((33, 700), (40, 300), (2, 33), (2, 7))
+    exact = [exact_sparse_gemv(*shape, seed) for seed, shape in enumerate(shapes)]
+    return [*exact, fractional_sparse_gemv(33, 2, seed=4), real_sparse_gemv()]
+
+
+def _expected(case):
+    W = (case.W_q.double() - case.zeros.double()) * case.scales.double() * case.kept
+    right = reference.matmul(case.x, W)
+    if case.is_exact:
+        return right.half(), None
+    return right, reference.error_bound(case.x, W, torch.float16)
+
+
+def _run(answer, case, device):
+    kernel = load(_KERNEL, replace={_HOLE: answer}, time_limit=10.0)
+    W_packed = pack_sparse_1in2(case.W_q, case.kept)
+    operands = case.x, W_packed, case.scales, case.zeros
+    if device != "cpu" or case.is_exact:
+        return run_watched(kernel, operands, device)
+    report = kernel.inspect(*operands)
+    report.raise_findings()
+    _remark_on_reads(report, pairs=len(case.x) * W_packed.numel() * _PAIRS_IN_WORD)
+    return report.y
+
+
+def _remark_on_reads(report, pairs):
+    """Say so if a lane reads more than one x per pair, or if lanes take turns to read theirs."""
+    lines = report.of("x_shared")
+    reads = sum(line.lanes for line in lines) / pairs
+    requests = _WARP_SIZE * sum(line.requests for line in lines) / pairs
+    if reads > 1:
+        print(
+            f"{_NAME}: a lane reads {reads:.2f} x per pair; 1 is enough, that of the kept weight: "
+            "choose the index first, then read"
+        )
+    elif requests > 1:
+        print(
+            f"{_NAME}: a pair takes {requests:.2f} requests to x_shared, some lanes in each; "
+            "1 is enough if all choose their index first, then read together"
+        )
+
+
+DEQUANT_DOT_SPARSE = Exercise(
+    name=_NAME,
+    notebook="08_sparse_1in2_7bit",
+    output="y",
+    dtype=torch.float16,
+    is_kernel=True,
+    hints=(
+        "Start from the loop over 8-bit codes: four bytes, the first in the most significant "
+        "bits. Then ask what each byte tells you besides its code.",
+        "Of the byte, CODE_MASK leaves the code and FIRST_KEPT the position. The position chooses "
+        "an index into x: 2 * p or 2 * p + 1 warps on.",
+        "Shift the word right by 24 - 8 * p. Put brackets around an & that is compared: == comes "
+        "before & in C. The pruned weight adds nothing, so its x need not be read.",
+    ),
+    cases=_cases,
+    expected=_expected,
+    run=_run,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,109 @@
+"""What an exercise is, to the checker."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from gemlite_edu.numbers.errors import OneSentence
+
+
+class CheckFailed(OneSentence, AssertionError):
+    """The answer is wrong; the message says where, how, and by which known mistake if any."""
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One thing to write, with everything needed to judge it.
+
+    notebook: where it is an exercise; None for a check that only a lesson makes.
+    is_kernel: the answer is the text of a CUDA function, else it is a Python function.
+    is_triton: that function is in Triton; see `triton_answers`.
+    output, dtype: what the answer computes is called, and its dtype.
+    expected(case) -> (right output, None) for exact equality, (right float64 output, elementwise
+        bound) where rounding is allowed.
+    run(answer, case, device) -> the learner's output.
+    mistakes: {what is wrong, in words: case -> the output of a solution with just that mistake},
+        where None instead of a tensor means that the mistake makes no sense for the case.
+    traps: {what would have to be otherwise, in words: case -> the case where it is so}; an answer
+        that is right there has fallen into this trap.
+    tolerance: what a bound allows for, in words.
+    mistake_tolerance: which part of a wrong output an answer may be off to count as that mistake;
+        None for the bound of the right output.
+    """
+
+    name: str
+    notebook: str | None
+    output: str
+    dtype: torch.dtype
+    is_kernel: bool
+    hints: tuple[str, str, str]
+    cases: Callable[[], list]
+    expected: Callable
+    run: Callable
+    mistakes: dict[str, Callable]
+    traps: dict[str, Callable] = field(default_factory=dict)
+    tolerance: str = "rounding"
+    mistake_tolerance: float | None = None
+    is_triton: bool = False
+
+    @property
+    def runs_on_gpu(self):
+        """Whether an answer that is right on the CPU is run on a GPU too."""
+        return self.is_kernel or self.is_triton
+
+    def bound_around(self, wrong, bound):
+        """How far an answer may be from a wrong output; bound: how far from the right one."""
+        return bound if self.mistake_tolerance is None else wrong.abs() * self.mistake_tolerance
+
+
+def tensors_of(case):
+    """The input tensors of a case, by name."""
+    return {name: value for name, value in vars(case).items() if isinstance(value, torch.Tensor)}
+
+
+def clone(case):
+    """The case with tensors of its own, for an answer to work on."""
+    return replace(case, **{name: tensor.clone() for name, tensor in tensors_of(case).items()})
+
+
+# What float32 rounds away in a few operations on one number.
+FLOAT32_ROUNDING = 1e-6
+
+
+def number(value):
+    """The number that an answer returned as a 0-d float64 tensor; None stays None.
+
+    One number is what float() takes, and not a text, a truth value, or an array with an axis.
+    Raises TypeError for anything else.
+    """
+    if value is None:
+        return None
+    plain = value.item() if getattr(value, "ndim", None) == 0 else value
+    try:
+        if isinstance(plain, str | bytes | bytearray | bool) or getattr(plain, "ndim", 0):
+            raise TypeError
+        return torch.tensor(float(plain), dtype=torch.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"it must return one number, not a {type(value).__name__}") from None
+
+
+def run_watched(kernel, operands, device, N=None):
+    """y (M, N) of a learner's kernel; N: the rows of W, if they are not its first dimension.
+
+    On the CPU every access is checked, on a GPU none is.
+
+    Raises KernelFault for an access outside, a race, a read of what nothing wrote, an output that
+    nothing wrote, lanes that never meet: such a kernel does not go on to a GPU. docs/simulator.md
+    says what the instruments cannot see.
+    """
+    if device == "cpu":
+        report = kernel.inspect(*operands)
+        report.raise_findings()
+        return report.y
+    x, W = operands[:2]
+    N = len(W) if N is None else N
+    poison = torch.nan if kernel.y_dtype.is_floating_point else -(2**31)
+    out = torch.full((len(x), N), poison, dtype=kernel.y_dtype, device=device)
+    on_device = [o.to(device) if isinstance(o, torch.Tensor) else o for o in operands]
+    return kernel(*on_device, out=out).cpu()

@@ -1,0 +1,140 @@
+"""Exercise of notebook 14: choose the fragment shape for a product, by what it loads.
+
+For some products the right counts are not those of the formulas, but what the simulator counts for
+gemm_a8w2_wmma: the exercise's model is that kernel's.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+
+from gemlite_lab.checker.exercise import CheckFailed, Exercise, number
+from gemlite_lab.checker.fragment_counts import (
+    COUNTS,
+    SHAPES,
+    counted,
+    fragments_of_a_warp,
+    right_costs,
+)
+from gemlite_lab.checker.fragment_shape_mistakes import MISTAKES, output_of
+from gemlite_lab.checker.ternary_cases import plan_of_gemm
+
+_NAME, _BEST = "fragment_shape", "best"
+_ARGUMENTS = ("M", "N", "K", "rows", "columns")
+_PRODUCTS = (
+    (5, 40, 64, 1, 1),
+    (40, 32, 32, 1, 1),
+    (70, 40, 96, 1, 3),
+    (100, 7, 48, 2, 1),
+    (20, 240, 16, 1, 1),  # two shapes load as much
+    (240, 20, 16, 1, 1),
+    (1024, 512, 2048, 2, 2),
+)
+
+
+@dataclass(frozen=True)
+class Products:
+    """What the answer says of some products, each (M, N, K, rows, columns) of y and a warp's tile.
+
+    shapes: whose counts are compared; none of them: those of the shape that it calls best.
+    is_simulated: the right counts are what the simulator counts, and it does not count padding.
+    """
+
+    label: str
+    products: tuple[tuple[int, int, int, int, int], ...]
+    shapes: tuple[str, ...]
+    is_simulated: bool = False
+
+    @property
+    def counts(self):
+        return 2 if self.is_simulated else len(COUNTS)
+
+
+def _costs(product):
+    named = ", ".join(f"{name} = {value}" for name, value in zip(_ARGUMENTS, product, strict=True))
+    label = f"{named} (a row is a shape of SHAPES; columns are {', '.join(COUNTS)})"
+    return Products(label, (product,), SHAPES)
+
+
+def _simulated(M, N, shape):
+    K = plan_of_gemm(M, N, 32, shape).defines["BLOCK_K"]
+    rows, columns = fragments_of_a_warp(M, N, K, shape)
+    label = (
+        f"gemm_a8w2_wmma with {shape} in the simulator, M = {M}, N = {N}, K = {K}, rows = {rows}, "
+        f"columns = {columns} (columns are x_bytes, W_bytes)"
+    )
+    return Products(label, ((M, N, K, rows, columns),), (shape,), is_simulated=True)
+
+
+def _best():
+    products = ", ".join(f"[{i}] {product}" for i, product in enumerate(_PRODUCTS))
+    label = f"the shape called best for ({', '.join(_ARGUMENTS)}) = {products}"
+    return Products(f"{label} (columns are its {', '.join(COUNTS)})", _PRODUCTS, ())
+
+
+@cache
+def _cases():
+    simulated = [_simulated(5, 40, shape) for shape in SHAPES]
+    return [*map(_costs, _PRODUCTS), *simulated, _best()]
+
+
+def _expected(case):
+    if case.is_simulated:
+        ((M, N, K, _, _),), (shape,) = case.products, case.shapes
+        return torch.tensor([counted(M, N, K, shape)]), None
+    return output_of(case, right_costs), None
+
+
+def _run(answer, case, device):
+    return output_of(case, lambda *product: _checked(answer(*product)), lambda found: found[_BEST])
+
+
+def _checked(result):
+    """{shape: counts} that the answer returned, and the shape that it calls best as _BEST."""
+    if result is None:
+        raise CheckFailed(f"{_NAME} returned None: write it, and return best, costs")
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        count = f" of {len(result)}" if isinstance(result, tuple | list) else ""
+        raise CheckFailed(f"{_NAME} returned a {type(result).__name__}{count}: return best, costs")
+    best, costs = result
+    if not isinstance(costs, dict) or sorted(costs, key=str) != sorted(SHAPES):
+        names = ", ".join(map(repr, costs)) if isinstance(costs, dict) else type(costs).__name__
+        raise CheckFailed(f"costs must be a dict with the keys of SHAPES, got {names}")
+    if not isinstance(best, str) or best not in SHAPES:
+        raise CheckFailed(f"best must be one of {', '.join(SHAPES)}, got {best!r}")
+    return {shape: _whole_numbers(shape, costs[shape]) for shape in SHAPES} | {_BEST: best}
+
+
+def _whole_numbers(shape, counts):
+    if not isinstance(counts, tuple | list) or len(counts) != len(COUNTS):
+        raise CheckFailed(f"costs of {shape} must be ({', '.join(COUNTS)}), got {counts!r}")
+    values = [number(count) for count in counts]
+    for name, value in zip(COUNTS, values, strict=True):
+        if value is None or value != value.round():
+            came = "None" if value is None else f"{value:g}"
+            raise CheckFailed(f"{name} of {shape} is {came}, and must be a whole number")
+    return tuple(int(value) for value in values)
+
+
+FRAGMENT_SHAPE = Exercise(
+    name=_NAME,
+    notebook="14_w2a8_tensor_cores",
+    output="counts",
+    dtype=torch.int64,
+    is_kernel=False,
+    hints=(
+        "Draw y for M = 5, N = 40 and tiles of one 16x16x16 fragment. How many tiles are there, "
+        "and how many rows of x and of W does each of them load?",
+        "A tile has rows * tokens of M and columns * outputs of N. Count the tiles "
+        "along M and along N, both rounded up. Each of all these tiles loads its own x and its "
+        "own W, of all K, a byte each.",
+        "A tile computes tokens times outputs times K products; M * N * K of all products go into "
+        "y, and the others are padding. For the best shape compare pairs: (x_bytes + W_bytes, "
+        "padding); Python compares the second numbers where the first ones are equal.",
+    ),
+    cases=_cases,
+    expected=_expected,
+    run=_run,
+    mistakes=MISTAKES,
+)

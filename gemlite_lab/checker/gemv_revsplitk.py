@@ -1,0 +1,91 @@
+"""Exercise of notebook 10: write the loop of gemv_revsplitk, whole kernel in hand."""
+
+from functools import cache
+
+import torch
+
+from gemlite_edu.numbers.bounds import ScaledProduct, factored_error_bound
+from gemlite_edu.operators.triton_product import Epilogue
+from gemlite_edu.runners.interpreter.loads import count_loads
+from gemlite_lab.checker.exercise import CheckFailed, Exercise
+from gemlite_lab.checker.revsplitk_mistakes import MISTAKES
+from gemlite_lab.checker.tiled_cases import BLOCK_N, exact_tiled, real_tiled
+from gemlite_lab.checker.triton_answers import product
+
+_NAME = "gemv_revsplitk"
+
+
+@cache
+def _cases():
+    return [
+        exact_tiled(4, 8, 64, N=33, K=320, chunks=3, M=2),  # a group is a pair
+        exact_tiled(4, 8, None, N=33, K=224, chunks=3),  # of 4, 3 and no tiles
+        exact_tiled(4, 8, 16, N=33, K=160, chunks=2),  # two groups in a tile
+        exact_tiled(4, 8, 32, N=33, K=160),  # a group is a tile
+        exact_tiled(4, 8, 96, N=33, K=288),  # a group is three tiles
+        exact_tiled(4, 16, 256, N=33, K=512, chunks=2),  # a group is two pairs
+        exact_tiled(4, 8, 64, N=33, K=128, is_fma=True),
+        exact_tiled(3, 16, 256, N=9, K=512),
+        real_tiled(word_bits=16, chunks=2),
+    ]
+
+
+def _expected(case):
+    zeros, scales = case.zeros, case.scales
+    given = ScaledProduct(case.x, case.W_q, scales=scales, zeros=zeros)
+    right = given.exact()
+    if case.is_exact:
+        return right.float(), None
+    return right, factored_error_bound(given, torch.float32)
+
+
+def _run(answer, case, device):
+    weight = case.weight
+    with count_loads({"scales": weight.scales, "zeros": weight.zeros}) as loads:
+        y = product(
+            _NAME, case.x, weight, {_NAME: answer}, device, case.config, Epilogue(torch.float32)
+        )
+    right, bound = _expected(case)
+    limit = _loads_needed(case)
+    for name, counted in loads.items():
+        if counted.times > limit and ((y - right).abs() <= (0 if bound is None else bound)).all():
+            raise CheckFailed(
+                f"{_NAME} has the right numbers on {case.label}, but loads {name} "
+                f"{counted.times} times, where {limit} are enough: two tiles of a group need one "
+                "load"
+            )
+    return y
+
+
+def _loads_needed(case):
+    """Loads of scales, and of zeros, of all programs together, with one for each pair that can."""
+    layout = case.layout
+    tiles = layout.padded_K // layout.tile
+    group = layout.padded_K if layout.group_size is None else layout.padded_group
+    is_shared = layout.group_size is None or group % (2 * layout.tile) == 0
+    of_a_tile = max(1, layout.tile // group)
+    of_a_row = tiles // 2 + tiles % 2 if is_shared else tiles * of_a_tile
+    return len(case.x) * -(-len(case.W_q) // BLOCK_N) * of_a_row
+
+
+GEMV_REVSPLITK = Exercise(
+    name=_NAME,
+    notebook="10_triton_gemv",
+    output="y",
+    dtype=torch.float32,
+    is_kernel=False,
+    is_triton=True,
+    hints=(
+        "Write down for K of 5 tiles which tiles each turn takes, and what is left over. Then the "
+        "same for two chunks.",
+        "In a turn load the words of both tiles. If GROUP % (2 * TILE) is 0, one products and one "
+        "sum_x go through planes_sum twice, and through scaled once.",
+        "Each tile has x of its own: x_ptrs + tile * TILE, and TILE further on for the second. "
+        "Where the tiles are in different groups, tile_sum does all for one of them; so it does "
+        "for a tile that is left over.",
+    ),
+    cases=_cases,
+    expected=_expected,
+    run=_run,
+    mistakes=MISTAKES,
+)

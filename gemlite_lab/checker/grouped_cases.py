@@ -1,0 +1,105 @@
+"""Group-wise low-bit GEMVs on which a group taken wrongly shows.
+
+Exact: codes, zeros and x are small integers and scales powers of two, so that every partial sum in
+fp32 is exact in any order and a right kernel matches bit for bit. Telling: in a row no two groups
+have the same pair of scale and zero, neighbouring rows differ in both, every k meets a non-zero x,
+and outputs stay below 2**11 quanta so that fp16 hides nothing.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+
+from gemlite_edu.numbers.quantize import quantize_linear
+from gemlite_edu.packing import WarpInterleaved
+from gemlite_lab.checker.cases import exact_gemv
+from gemlite_lab.lesson.real_layer import real_layer
+
+_QUANTUM = 1 / 16
+_MAX_QUANTA = 2**11
+
+
+@dataclass(frozen=True)
+class GroupedCase:
+    """One GEMV: codes W_q (N, K), scales and zeros (N, K // group_size), x (M, K) float16."""
+
+    label: str
+    nbits: int
+    group_size: int
+    W_q: torch.Tensor
+    scales: torch.Tensor
+    zeros: torch.Tensor
+    x: torch.Tensor
+    is_exact: bool
+
+    @property
+    def scale_of_k(self):
+        """(N, K) float64: the scale of every code."""
+        return self.scales.double().repeat_interleave(self.group_size, dim=1)
+
+    @property
+    def zero_of_k(self):
+        """(N, K) float64: the zero-point of every code."""
+        return self.zeros.double().repeat_interleave(self.group_size, dim=1)
+
+
+def exact_grouped(nbits, group_size, N, K, seed):
+    """A `GroupedCase` with exact inputs. Raises AssertionError if it would not be telling."""
+    plain = exact_gemv(nbits, N, K, seed)
+    n, g = torch.arange(N).view(-1, 1), torch.arange(K // group_size)
+    case = GroupedCase(
+        f"{nbits}-bit, groups of {group_size}, N = {N}, K = {K}",
+        nbits,
+        group_size,
+        plain.W_q,
+        2.0 ** ((2 * n + 3 * g) % 5) * _QUANTUM,
+        ((7 * n + 3 * g + 1) % 2**nbits).float(),
+        _signs(plain.x, max(16, 2**nbits)),
+        is_exact=True,
+    )
+    weights = (case.W_q.double() - case.zero_of_k) * case.scale_of_k
+    quanta = case.x.double() @ weights.T / _QUANTUM
+    assert quanta.abs().max() < _MAX_QUANTA, f"{case.label}: outputs are not exact in fp16"
+    return case
+
+
+def _signs(x, M):
+    """The signs of x spread over M rows, so that each k is non-zero in exactly one."""
+    k = torch.arange(x.shape[1])
+    rows = torch.zeros(M, len(k), dtype=x.dtype)
+    rows[k * 11 % M, k] = x.sum(0).sign()
+    return rows
+
+
+def real_grouped(nbits=4, group_size=128, N=200, tokens=4):
+    """A `GroupedCase` of N outputs of a real layer with its real activations."""
+    layer = real_layer("ffn_up")
+    q = quantize_linear(layer.weight[:N], nbits, group_size)
+    label = f"real layer (ffn_up of MiniLM), {nbits}-bit, groups of {group_size}, N = {N}"
+    x = layer.activations[:tokens]
+    return GroupedCase(label, nbits, group_size, q.W_q, q.scales, q.zeros, x, False)
+
+
+def with_one_group_for_all(case):
+    """The case with the scale and zero-point of a row's first group in all of its groups."""
+    return replace(
+        case,
+        scales=case.scales[:, :1].expand_as(case.scales).contiguous(),
+        zeros=case.zeros[:, :1].expand_as(case.zeros).contiguous(),
+    )
+
+
+def with_groups_of_a_tile(case):
+    """As much of the case as is whole tiles, each of them a group; if that is none, one group."""
+    tile = WarpInterleaved(case.nbits).tile
+    group_size = min(tile, case.W_q.shape[1])
+    K = case.W_q.shape[1] // group_size * group_size
+    groups = torch.arange(K // group_size) % case.scales.shape[1]
+    return replace(
+        case,
+        group_size=group_size,
+        W_q=case.W_q[:, :K].contiguous(),
+        scales=case.scales[:, groups].contiguous(),
+        zeros=case.zeros[:, groups].contiguous(),
+        x=case.x[:, :K].contiguous(),
+    )

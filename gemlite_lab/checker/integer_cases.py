@@ -1,0 +1,85 @@
+"""Integer GEMVs that no wrong kernel survives, and the parts of one to work out a wrong output.
+
+Beyond what `cases` says: the first row of W has only top codes and the zero 0, the second only
+codes 0 and the top code as zero, and both meet an x of only -128: no sum is larger. The other zeros
+are spread over all codes.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_lab.checker import cases
+from gemlite_lab.checker.gemv_tiles import Tiles
+
+_M = 3
+
+
+@dataclass(frozen=True)
+class IntegerGemvCase:
+    """Codes W_q (N, K), scales and zeros (N, 1) int32, x (M, K) int8: y is exact."""
+
+    label: str
+    nbits: int
+    W_q: torch.Tensor
+    scales: torch.Tensor
+    zeros: torch.Tensor
+    x: torch.Tensor
+    is_exact: bool = True
+
+
+def integer_gemv(nbits, N, K, seed):
+    """An `IntegerGemvCase`; N of 3 or more."""
+    generator = torch.Generator().manual_seed(seed)
+    top = 2**nbits - 1
+    extremes = torch.tensor([[top], [0]], dtype=torch.uint8).expand(2, K)
+    W_q = torch.cat([extremes, cases.codes(nbits, N - 2, K, seed).W_q])
+    rows = torch.arange(N, dtype=torch.int32).reshape(N, 1)
+    zeros = rows * (top // 3 | 1) % (top + 1)
+    zeros[1] = top
+    x = torch.randint(-128, 128, (_M, K), dtype=torch.int8, generator=generator)
+    x[0] = -128
+    x[1:, 0] = 127
+    label = f"{nbits}-bit, N = {N}, K = {K}"
+    return IntegerGemvCase(label, nbits, W_q, rows % 3 + 1, zeros, x)
+
+
+def right_output(case):
+    """y (M, N) int64."""
+    sums = case.x.long() @ (case.W_q.long() - case.zeros.long()).T
+    return sums * case.scales.T
+
+
+class IntegerTiles:
+    """A case's codes, words and x as whole numbers, (N or M, T, P, 32); see `Tiles`."""
+
+    def __init__(self, case):
+        tiles = Tiles.of(case)
+        self.case, self._tiles = case, tiles
+        self.codes, self.words, self.x = tiles.codes.long(), tiles.words, tiles.x.long()
+        self.zeros = tiles.zeros.long()
+        self.fields = self.x.shape[2]
+
+    def read(self, mask=None, shift=None, nbits=None):
+        """Fields of the words with another mask, width, or shift(j)."""
+        return self._tiles.read(mask, shift, nbits).long()
+
+    def x_at(self, distance):
+        """x as met when field j reads x[j * distance] instead of x[j * 32]."""
+        return self._tiles.x_at(distance).long()
+
+    def output(self, dots):
+        """y (M, N) int64 of each lane's sums over words, (M, N, T, lanes) or already added up."""
+        sums = dots if dots.dim() == 2 else dots.sum((2, 3))
+        return signed(sums * self.case.scales.T, 32)
+
+
+def dots(values, x):
+    """The sums over P of values (N, T, P, L) * x (M, T, P, L), one for each word: (M, N, T, L)."""
+    return torch.einsum("ntpl,mtpl->mntl", values.double(), x.double()).long()
+
+
+def signed(values, bits):
+    """The lowest `bits` bits of whole numbers, as two's complement."""
+    half = 2 ** (bits - 1)
+    return (values + half) % (2 * half) - half

@@ -1,0 +1,66 @@
+"""Exercise of notebook 13: write the index of mixed_mm_transposed, from the first byte to y."""
+
+from functools import cache
+
+import torch
+
+from gemlite_edu.numbers import reference
+from gemlite_edu.operators.int4_weight import Int4Weight
+from gemlite_edu.operators.mixed_mm import fused
+from gemlite_lab.checker.exercise import Exercise
+from gemlite_lab.checker.int4_cases import exact_int4
+from gemlite_lab.checker.transposed_mistakes import MISTAKES
+from gemlite_lab.checker.triton_answers import outputs_start_as_nan
+
+_NAME = "mixed_mm_transposed"
+
+
+def _case(shape, group_size, blocks, chunks, *views, **how):
+    config = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), blocks, strict=True))
+    config |= {"chunks": chunks, "num_warps": 4, "num_stages": 1}
+    return exact_int4(shape, group_size, config, views, columns="N", **how)
+
+
+@cache
+def _cases():
+    return [
+        _case((5, 192, 192), 64, (32, 32, 64), 1, "b", "scales"),  # tiles are squares, so is W
+        _case((5, 136, 128), 64, (16, 32, 32), 2),  # groups of two blocks, next of three
+        _case((17, 40, 144), 48, (16, 32, 16), 3, "b", signed=True, dtype=torch.float16),
+        _case((3, 136, 64), 32, (16, 32, 32), 4, "scales", signed=True),  # 2, 2, 1 and no tiles
+    ]
+
+
+def _run(answer, case, device):
+    packed, scales, zeros, x = (
+        tensor.to(device) for tensor in (case.packed, case.scales, case.zeros, case.x)
+    )
+    weight = Int4Weight(packed, scales, zeros, case.group_size)
+    with outputs_start_as_nan():
+        y = fused(x, weight, transposed=True, config=case.config, replace={_NAME: answer})
+    return y.cpu()
+
+
+MIXED_MM_TRANSPOSED = Exercise(
+    name=_NAME,
+    notebook="13_mixed_mm",
+    output="y",
+    dtype=torch.float16,
+    is_kernel=False,
+    is_triton=True,
+    hints=(
+        "Take K = 8, BLOCK_K = 4, GROUP = 4, and write down for the program of k = 4 to 7 which "
+        "bytes of a row it reads and which row of scales. Which of that changes with n?",
+        "A program keeps its bytes and its group, and goes from tile to tile of n: to other "
+        "columns of x, other rows of bytes, other columns of scales and zeros. Beyond N, x must "
+        "be 0, and everything else may be any row of W that exists.",
+        "Blocks: x (BLOCK_M, BLOCK_N), pairs (BLOCK_N, BLOCK_K // 2), scales and zeros "
+        "(BLOCK_N, 1), so n is along axis 0 of all three that make weights. Scale the weights "
+        "before tl.dot; one dot for the even k, one for the odd. tl.join lays two blocks side by "
+        "side along a new last axis, which reshape then makes part of the axis before it.",
+    ),
+    cases=_cases,
+    expected=lambda case: (reference.matmul(case.x, case.W.T).half(), None),
+    run=_run,
+    mistakes=MISTAKES,
+)

@@ -1,0 +1,93 @@
+"""4-bit GEMVs at the memory limit that no wrong dequant_pair survives, run with an answer in it.
+
+As `grouped_cases`, but y is float16 and may be rounded, once, from an exact sum in float32.
+"""
+
+from dataclasses import replace
+
+import torch
+
+from gemlite_edu.numbers.bounds import ScaledProduct, parts_error_bound
+from gemlite_edu.runners.load import load
+from gemlite_lab.checker.exercise import CheckFailed, run_watched
+from gemlite_lab.checker.grouped_cases import GroupedCase, exact_grouped
+from gemlite_lab.lesson.real_layer import real_layer
+
+NBITS, TILE = 4, 128
+_N, _TIME_LIMIT = 40, 10.0
+
+
+def weights_themselves(end_of_codes):
+    """Every scale 1, every zero 0, x the identity: a wrong weight is one wrong element of y."""
+    K, group_size = TILE, 32
+    generator = torch.Generator().manual_seed(0)
+    W_q = torch.randint(0, end_of_codes, (_N, K), dtype=torch.uint8, generator=generator)
+    ones = torch.ones(_N, K // group_size)
+    label = (
+        f"N = {_N}, K = {K}, codes 0 to {end_of_codes - 1}, x the identity, so that y[k, n] is "
+        "what dequant_pair makes of code (n, k)"
+    )
+    x = torch.eye(K).half()
+    return GroupedCase(label, NBITS, group_size, W_q, ones, 0 * ones, x, is_exact=True)
+
+
+def exact(group_size, K, M=16):
+    """A `GroupedCase` with exact inputs, of M rows, a divisor of 16."""
+    case = exact_grouped(NBITS, group_size, _N, K, seed=K)
+    return replace(case, x=case.x.reshape(-1, M, K).sum(0).half(), label=f"{case.label}, M = {M}")
+
+
+def extreme(group_size, K):
+    """Exact too: one row of x of very large numbers, and one of subnormal ones."""
+    case = exact(group_size, K, M=2)
+    signs = case.x.sign()
+    signs = torch.where(signs == 0, signs.flip(0), signs)
+    x = signs * torch.tensor([[2.0**15], [2.0**-15]]).half()
+    label = f"{case.label}, x of 2^15 and -2^15, and of 2^-15 and -2^-15"
+    return replace(case, label=label, x=x, scales=case.scales * 2.0**-8)
+
+
+def real_in_table(levels, tokens=2):
+    """Some outputs of a real layer: each weight has the code of the nearest level in its group."""
+    layer = real_layer("ffn_up")
+    groups = layer.weight[:_N].double().unflatten(1, (-1, TILE))
+    scales = (groups.abs().amax(-1) / levels.abs().max()).half().float()
+    distances = (groups[..., None] / scales[..., None, None] - levels).abs()
+    W_q = distances.argmin(-1).flatten(1).to(torch.uint8)
+    label = f"real layer (ffn_up of MiniLM), groups of {TILE}, N = {_N}"
+    x = layer.activations[:tokens]
+    return GroupedCase(label, NBITS, TILE, W_q, scales, 0 * scales, x, is_exact=False)
+
+
+def expected(case, value_of, offset=0):
+    """The right y where codes have these values (int64 to float64), and a bound unless exact.
+
+    offset: what an answer may leave on a value, for the kernel to take off again.
+    """
+    product = ScaledProduct(
+        case.x, value_of(case.W_q.long()), case.scales.half(), case.zeros.half()
+    )
+    y = product.exact()
+    if case.is_exact:
+        return y.half(), None
+    part = min(case.group_size, TILE)
+    return y, parts_error_bound(product, torch.float16, part=part, offset=offset)
+
+
+def run(name, answer, case, device):
+    """y of the kernel with the answer to exercise `name` in its hole."""
+    kernel = load(
+        "gemv_a16wn_fast",
+        case.nbits,
+        group_size=case.group_size,
+        replace={"dequant_pair": answer},
+        time_limit=_TIME_LIMIT,
+    )
+    operands = case.x, *kernel.pack(case.W_q, case.scales, case.zeros)
+    y = run_watched(kernel, operands, device, N=len(case.W_q))
+    if y.isnan().any():
+        raise CheckFailed(
+            f"{name} is wrong on {case.label}: y has NaN, so a half that dequant_pair gave is NaN "
+            "or infinity: all five bits of its exponent, 0x7C00, are 1"
+        )
+    return y

@@ -1,0 +1,311 @@
+"""Exercise of notebook 12: write quantize_tokens(x), int8 codes with a scale for each token."""
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import torch
+
+from gemlite_edu.numbers.activations import scale_activations_int8
+from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, CheckFailed, Exercise
+from gemlite_lab.lesson.real_layer import real_layer
+
+_PARTS = ("x_q", "scales")  # in the order in which they are judged
+_CODES = (0.25, 0.5, 0.75, 1.5, 2.5, 3.0, 17.75, 40.5, 41.5, 63.25, 64.25, 99.5, 100.25, 126.5)
+_NEAR_A_TIE = 1e-4
+_SMALL = 2.0**-10
+
+
+@dataclass(frozen=True)
+class _Tokens:
+    """x (M, K), of whose quantization one part is judged.
+
+    is_exact: scales are powers of two, so that x / scale is exact, and may lie halfway.
+    """
+
+    label: str
+    part: str
+    x: torch.Tensor
+    is_exact: bool
+
+
+def _exact(x_dtype, K, exponents, seed):
+    """A token for each exponent e, of scale 2**e, or of zeros for None; the third is negative."""
+    generator = torch.Generator().manual_seed(seed)
+    M, codes = len(exponents), torch.tensor(_CODES)
+    codes = codes[codes.to(x_dtype) == codes]
+    values = codes[torch.randint(0, len(codes), (M, K), generator=generator)]
+    values *= torch.randint(0, 2, (M, K), generator=generator) * 2 - 1
+    ends = torch.arange(M) % 2 * 254 - 127  # the largest |x| is negative in every other token
+    values[torch.arange(M), torch.randint(0, K, (M,), generator=generator)] = ends.float()
+    values[2:3] = -values[2:3].abs()
+    scales = torch.tensor([0.0 if e is None else 2.0**e for e in exponents])[:, None]
+    x = (values * scales).to(x_dtype)
+    assert torch.equal(x.float(), values * scales)
+    return _both(f"{M} tokens, K = {K}, {_name(x_dtype)}", x, True)
+
+
+def _real(x_dtype, tokens=8):
+    """Tokens of a real layer in which no x / scale comes near a tie."""
+    x = real_layer("ffn_up").activations.to(x_dtype)
+    steps = x.double() / (x.double().abs().amax(1, keepdim=True) / 127)
+    clear = ((steps - steps.floor() - 0.5).abs() > _NEAR_A_TIE).all(1)
+    label = f"{tokens} tokens of a real layer (ffn_up of MiniLM), {_name(x_dtype)}"
+    return _both(label, x[clear][:tokens], False)
+
+
+def _both(label, x, is_exact):
+    return [_Tokens(f"{part} of {label}", part, x, is_exact) for part in _PARTS]
+
+
+def _name(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
+@cache
+def _cases():
+    return [
+        *_exact(torch.float16, 8, (0, -3, -5, 2, -1, 7, -8, 1), seed=1),
+        *_exact(torch.float32, 24, (-2, None, 3, -7, 0), seed=2),
+        *_exact(torch.bfloat16, 17, (4, -40, -1, -20, 60), seed=3),
+        *_exact(torch.float16, 40, (-22, -9, -16), seed=4),
+        *_exact(torch.float32, 7, (-6,), seed=5),
+        *_exact(torch.float32, 1, (3, -4, 0), seed=6),
+        *_real(torch.bfloat16),
+        *_real(torch.float16),
+    ]
+
+
+def _expected(case):
+    x_q, scales = scale_activations_int8(case.x)
+    if case.part == "x_q":
+        return x_q.double(), None
+    return scales.double(), None if case.is_exact else scales.double() * FLOAT32_ROUNDING
+
+
+def _run(answer, case, device):
+    result = answer(case.x)
+    if result is None:
+        raise CheckFailed("quantize_tokens returned None: write it, and return x_q, scales")
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        count = f" of {len(result)}" if isinstance(result, tuple | list) else ""
+        raise CheckFailed(
+            f"quantize_tokens returned a {type(result).__name__}{count}: return x_q, scales"
+        )
+    M, K = case.x.shape
+    _check_kind("x_q", result[0], (M, K), torch.int8)
+    _check_kind("scales", result[1], (M, 1), torch.float32)
+    return result[_PARTS.index(case.part)].double()
+
+
+def _check_kind(name, tensor, shape, dtype):
+    if not isinstance(tensor, torch.Tensor):
+        raise CheckFailed(f"{name} is a {type(tensor).__name__}, expected a torch.Tensor")
+    came = tuple(tensor.shape)
+    if came != shape:
+        why = _why_shaped(came, shape[0]) if name == "scales" else ""
+        raise CheckFailed(f"{name} has shape {came}, expected {shape}{why}")
+    if tensor.dtype != dtype:
+        raise CheckFailed(f"{name} has dtype {tensor.dtype}, expected {dtype}")
+
+
+def _why_shaped(came, M):
+    """What scales of a wrong shape are, as the end of a sentence."""
+    if came in ((), (1,), (1, 1)):
+        return ": that is one scale for the whole tensor, and each token has its own"
+    if came == (M,):
+        return ": keepdim=True keeps the axis, without which the scales would lie along K"
+    if came[0] == 1:
+        return ": that is a scale for each k; the scale of a token comes of its K values"
+    return ""
+
+
+def _reach(x):
+    return x.abs().amax(1, keepdim=True)
+
+
+def _clamped(values):
+    return values.round().clamp(-127, 127)
+
+
+def _wrapped(values):
+    return values.round().to(torch.int8)
+
+
+def _mistake(reach=_reach, scale=lambda reach: reach / 127, codes=_clamped, given=None):
+    """The mistake of another largest number, scale of it, or codes of x / scale.
+
+    given(scale, x): the scale that is returned, if not the one that was used.
+    Scales are judged after codes, so with wrong codes there is no output of scales.
+    """
+
+    def output(case):
+        x = case.x.float()
+        used = scale(reach(x).expand(len(x), 1))
+        used = torch.where(used == 0, torch.ones_like(used), used)
+        return _judged(case, codes(x / used), given(used, x) if given else used)
+
+    return output
+
+
+def _judged(case, codes, scales):
+    right, _ = scale_activations_int8(case.x)
+    if case.part == "x_q":
+        return codes.double()
+    return scales.double() if torch.equal(codes.double(), right.double()) else None
+
+
+def _divided_along_k(case):
+    if case.x.shape[0] != case.x.shape[1]:
+        return None
+    x, scales = case.x.float(), scale_activations_int8(case.x)[1]
+    return _judged(case, _clamped(x / scales.T), scales)
+
+
+def _largest_of_columns(x):
+    return x.abs().amax(0)[:, None] if x.shape[0] == x.shape[1] else _reach(x)
+
+
+def _in_the_type_of_x(case):
+    scales = _nonzero(_reach(case.x) / 127)
+    return _judged(case, (case.x / scales).round().to(torch.int8), scales)
+
+
+def _scale_in_the_type_of_x(case):
+    scales = _nonzero(_reach(case.x) / 127).float()
+    return _judged(case, _clamped(case.x.float() / scales), scales)
+
+
+def _nonzero(scales):
+    return torch.where(scales == 0, torch.ones_like(scales), scales)
+
+
+def _zero_where_all_is_zero(scales, x):
+    return torch.where(_reach(x) == 0, torch.zeros_like(scales), scales)
+
+
+def _half_up(values):
+    return (values + 0.5).floor()
+
+
+def _half_away(values):
+    return (values.abs() + 0.5).floor() * values.sign()
+
+
+_OTHER_ENDS = {
+    "the scale is the largest |x| / 128": {"scale": lambda reach: reach / 128},
+    "the scale is the largest |x| / 127.5": {"scale": lambda reach: reach / 127.5},
+    "the scale is the largest |x| / 255": {"scale": lambda reach: reach / 255},
+    "the largest x is taken, not the largest |x|": {"reach": lambda x: x.amax(1, keepdim=True)},
+    "the size of the largest x is taken, not the largest |x|": {
+        "reach": lambda x: x.amax(1, keepdim=True).abs()
+    },
+}
+
+
+def _tokens_changed(change):
+    """The trap of tokens that are otherwise: change(x float32, largest |x|)."""
+
+    def without(case):
+        x = case.x.float()
+        return replace(case, x=change(x, _reach(x)).to(case.x.dtype))
+
+    return without
+
+
+def _halfway_moved(x, reach):
+    """x whose codes lie halfway are moved half a code towards 0."""
+    scales = _nonzero(reach / 127)
+    steps = x / scales
+    halfway = (steps - steps.floor()) == 0.5
+    return torch.where(halfway, x - 0.5 * scales * x.sign(), x)
+
+
+QUANTIZE_TOKENS = Exercise(
+    name="quantize_tokens",
+    notebook="12_activation_quantization",
+    output="output",
+    dtype=torch.float64,
+    is_kernel=False,
+    tolerance="float32 rounding",
+    hints=(
+        "Take one token by hand: [3.0, -254.0]. The scale is how much one step of the codes is "
+        "worth. What is it, and which two codes come out?",
+        "Make x float32 first, whatever it is. Reduce |x| along the axis that a token lies on, and "
+        "keep that axis, so that dividing x by the scales needs no reshaping.",
+        "x.abs().amax(dim=1, keepdim=True) / 127. Put 1 where it is 0, before you divide; then "
+        "round, and convert to int8 as the very last step.",
+    ),
+    cases=_cases,
+    expected=_expected,
+    run=_run,
+    mistakes={
+        "all tokens have the scale of the token with the largest |x|": _mistake(
+            reach=lambda x: x.abs().amax()
+        ),
+        "all tokens have the scale of token 0": _mistake(reach=lambda x: _reach(x[:1])),
+        "x[m, k] is divided by the scale of token k, as if the scales lay along K": (
+            _divided_along_k
+        ),
+        "the scale of token m comes of column m: the largest |x| over all tokens, dim=0": _mistake(
+            reach=_largest_of_columns
+        ),
+        **{
+            f"{what}; codes beyond 127 are clamped": _mistake(**how)
+            for what, how in _OTHER_ENDS.items()
+        },
+        **{
+            f"{what}; codes beyond 127 wrap around": _mistake(**how, codes=_wrapped)
+            for what, how in _OTHER_ENDS.items()
+        },
+        "the scale is (largest x - smallest x) / 255, which needs a zero-point": _mistake(
+            reach=lambda x: x.amax(1, keepdim=True) - x.amin(1, keepdim=True),
+            scale=lambda reach: reach / 255,
+        ),
+        "the mean |x| is taken, not the largest": _mistake(
+            reach=lambda x: x.abs().mean(1, keepdim=True)
+        ),
+        "x / scale is cut off instead of rounded, as .to(torch.int8) does": _mistake(
+            codes=torch.trunc
+        ),
+        "x / scale is rounded down": _mistake(codes=torch.floor),
+        "x / scale is rounded half up; torch.round goes to the even one": _mistake(codes=_half_up),
+        "x / scale is rounded half away from 0; torch.round goes to the even one": _mistake(
+            codes=_half_away
+        ),
+        "x is multiplied by largest |x| / 127, or divided by 127 / largest |x|": _mistake(
+            scale=lambda reach: 127 / reach
+        ),
+        "the scale that is returned is 127 / largest |x|, by which x was multiplied": _mistake(
+            given=lambda used, x: 1 / used
+        ),
+        "the scale that is returned is the largest |x|, not yet divided by 127": _mistake(
+            given=lambda used, x: _reach(x)
+        ),
+        "x is divided by the largest |x| alone, so that all codes are -1, 0 or 1": _mistake(
+            scale=lambda reach: reach
+        ),
+        "the sign is lost: the codes are those of |x|": _mistake(
+            codes=lambda values: _clamped(values.abs())
+        ),
+        "negative codes are clamped to 0": _mistake(
+            codes=lambda values: _clamped(values).clamp(min=0)
+        ),
+        "a token of zeros has the scale 0": _mistake(given=_zero_where_all_is_zero),
+        "the scale is rounded to fp16, in which a small one is 0": _mistake(
+            scale=lambda reach: (reach / 127).half().float()
+        ),
+        "only the scale that is returned is rounded to fp16": _mistake(
+            given=lambda used, x: used.half().float()
+        ),
+        "all is computed in the type of x; make x float32 first": _in_the_type_of_x,
+        "the scale is computed in the type of x; make x float32 first": _scale_in_the_type_of_x,
+    },
+    traps={
+        "no token were all zeros": _tokens_changed(lambda x, reach: torch.where(reach == 0, 1, x)),
+        "every token but those of zeros reached 0.001": _tokens_changed(
+            lambda x, reach: torch.where(reach < _SMALL, x / _nonzero(reach / 127), x)
+        ),
+        "no x lay halfway between two codes": _tokens_changed(_halfway_moved),
+        "x were float32": lambda case: replace(case, x=case.x.float()),
+    },
+)

@@ -1,0 +1,125 @@
+"""Exercises of notebook 07: write scaled_dot, the hole of the group-wise kernel, and repair two."""
+
+from dataclasses import replace
+from functools import cache
+
+import torch
+
+from gemlite_edu.numbers import reference
+from gemlite_edu.packing import pack_warped_int32
+from gemlite_edu.runners.load import load
+from gemlite_lab.checker import grouped_cases, scaled_dot_mistakes
+from gemlite_lab.checker.exercise import Exercise, run_watched
+
+_KERNEL = "gemv_a16wn_fp32"
+_HOLE = "scaled_dot"
+_SHAPES = {  # (nbits, group_size): (N, K); K is ragged but for the smallest
+    (4, 48): (33, 624),  # 32 does not divide it
+    (4, 32): (33, 608),
+    (4, 64): (40, 704),
+    (4, 128): (33, 640),
+    (4, 320): (33, 960),  # longer than a tile, but not whole tiles
+    (3, 64): (33, 704),
+    (5, 96): (33, 480),  # three codes in a row share a group
+    (2, 28): (33, 532),  # shorter than a warp
+    (4, 7): (2, 7),
+}
+
+
+def _cases(widths_and_groups):
+    exact = [
+        grouped_cases.exact_grouped(*key, *_SHAPES[key], seed)
+        for seed, key in enumerate(widths_and_groups)
+    ]
+    return [*exact, grouped_cases.real_grouped()]
+
+
+def _expected(case):
+    W = (case.W_q.double() - case.zero_of_k) * case.scale_of_k
+    right = reference.matmul(case.x, W)
+    if case.is_exact:
+        return right.half(), None
+    return right, reference.error_bound(case.x, W, torch.float16)
+
+
+def _run(answer, case, device):
+    kernel = load(
+        _KERNEL,
+        case.nbits,
+        replace={_HOLE: answer},
+        time_limit=10.0,
+        group_size=case.group_size,
+    )
+    W_packed = pack_warped_int32(case.W_q, case.nbits)
+    return run_watched(kernel, (case.x, W_packed, case.scales, case.zeros), device)
+
+
+def _without_zeros(case):
+    return replace(case, zeros=torch.zeros_like(case.zeros))
+
+
+_ONE_GROUP = {
+    "all groups of a row had the same scale and zero-point": grouped_cases.with_one_group_for_all
+}
+
+
+def _exercise(name, hints, widths_and_groups, mistakes, traps):
+    return Exercise(
+        name=name,
+        notebook="07_odd_bits_and_groups",
+        output="y",
+        dtype=torch.float16,
+        is_kernel=True,
+        hints=hints,
+        cases=cache(lambda: _cases(widths_and_groups)),
+        expected=_expected,
+        run=_run,
+        mistakes=mistakes,
+        traps=traps,
+    )
+
+
+SCALED_DOT_EXERCISES = (
+    _exercise(
+        "scaled_dot",
+        hints=(
+            "Which k has code j of this word? Which group has that k?",
+            "k is that of code 0, and each further code lies WARP_SIZE on. So the group changes "
+            "inside the word, and must be found inside the loop.",
+            "Go through the word in steps of CODES_PER_GROUP: group = (k + j * WARP_SIZE) / "
+            "GROUP_SIZE, at most groups - 1; then scales[group] times dequant_dot of "
+            "from_code(word, j), &x[j * WARP_SIZE] and zeros[group].",
+        ),
+        widths_and_groups=tuple(_SHAPES),
+        mistakes=scaled_dot_mistakes.of_scaled_dot(),
+        traps=_ONE_GROUP,
+    ),
+    _exercise(
+        "bug_2",
+        hints=(
+            "Take one weight: code 9, zero-point 8, scale 0.5. What should it be, and what is it?",
+            "W ~ (W_q - zeros) * scales: in which units is the zero-point, those of codes or those "
+            "of weights?",
+            "The zero-point is a code. It has to be subtracted from the code, before the scale "
+            "makes a weight of the difference.",
+        ),
+        widths_and_groups=((4, 64), (4, 48), (3, 64)),
+        mistakes=scaled_dot_mistakes.of_zero_after_scale(),
+        traps={"every zero-point were 0": _without_zeros},
+    ),
+    _exercise(
+        "bug_3",
+        hints=(
+            "Print on paper the k of all codes of word 0, and the group of each, for groups of 64.",
+            "The codes of a word are 32 apart in k. Can one group be right for all of them?",
+            "The group belongs to a code: it must be computed inside the loop, from k and j, and "
+            "so must the scale be multiplied there.",
+        ),
+        widths_and_groups=((4, 48), (4, 32), (4, 320), (3, 64)),
+        mistakes=scaled_dot_mistakes.of_group_from_word(),
+        traps={
+            "each group were one whole tile": grouped_cases.with_groups_of_a_tile,
+            **_ONE_GROUP,
+        },
+    ),
+)

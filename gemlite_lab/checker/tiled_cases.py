@@ -1,0 +1,67 @@
+"""Low-bit GEMVs for the Triton kernels: where their words, tiles, chunks and groups end shows.
+
+As `grouped_cases`, with what else decides which path a kernel takes; but with few rows of x, as
+each is a program of its own, and so with y in float32, which is exact for longer sums.
+"""
+
+from dataclasses import dataclass, replace
+
+from gemlite_edu.numbers.quantize import QuantizedWeight
+from gemlite_edu.numbers.weight_modes import WeightMode
+from gemlite_edu.operators.triton_product import TritonWeight
+from gemlite_lab.checker.grouped_cases import GroupedCase, exact_grouped, real_grouped
+
+BLOCK_N = 32
+
+
+@dataclass(frozen=True)
+class TiledCase(GroupedCase):
+    """A `GroupedCase` in words of word_bits, whose K is split into chunks.
+
+    is_fma: the kernel is given -z s in place of z.
+    """
+
+    word_bits: int
+    chunks: int
+    is_fma: bool
+
+    @property
+    def weight(self):
+        """The `TritonWeight`."""
+        q = QuantizedWeight(self.W_q, self.scales, self.zeros, self.nbits, self.group_size)
+        weight = TritonWeight.from_quantized(q, self.word_bits)
+        if not self.is_fma:
+            return weight
+        return replace(weight, mode=WeightMode.FMA, zeros=-weight.zeros * weight.scales)
+
+    @property
+    def layout(self):
+        """The `PlaneTiles`."""
+        return self.weight.layout
+
+    @property
+    def config(self):
+        """Of the kernels: rows of W and chunks of K."""
+        return {
+            "BLOCK_M": 16, "BLOCK_N": BLOCK_N, "chunks": self.chunks,
+            "num_warps": 1, "num_stages": 1,
+        }  # fmt: skip
+
+
+def exact_tiled(nbits, word_bits, group_size, N, K, chunks=1, M=1, is_fma=False):
+    """A `TiledCase` with exact inputs; group_size None: one group, K."""
+    grouped = exact_grouped(nbits, group_size or K, N, K, seed=nbits + K)
+    grouped = replace(grouped, x=grouped.x.reshape(-1, M, K).sum(0))
+    return _tiled(grouped, word_bits, chunks, is_fma)
+
+
+def real_tiled(word_bits, chunks, N=40, tokens=2):
+    """A `TiledCase` of N outputs of a real layer with its real activations."""
+    return _tiled(real_grouped(N=N, tokens=tokens), word_bits, chunks, False)
+
+
+def _tiled(grouped, word_bits, chunks, is_fma):
+    case = TiledCase(**vars(grouped), word_bits=word_bits, chunks=chunks, is_fma=is_fma)
+    tiles = case.layout.padded_K // case.layout.tile
+    label = f"{case.label}, {tiles} tiles of {case.layout.tile}, chunks: {chunks}"
+    return replace(case, label=label + ", FMA" * is_fma)

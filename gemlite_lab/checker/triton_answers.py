@@ -1,0 +1,67 @@
+"""What exercises share whose answer is a Python function with Triton in it."""
+
+import inspect
+from contextlib import contextmanager
+from dataclasses import fields, replace
+
+import torch
+
+from gemlite_edu.operators.triton_product import matmul
+
+
+def text_of(name, answer):
+    """The text of an answer, without which Triton can neither interpret nor compile it."""
+    function = getattr(answer, "fn", answer)  # where it is jitted already
+    try:
+        if function.__name__ == "<lambda>":
+            raise TypeError
+        return inspect.getsource(function)
+    except (OSError, TypeError, AttributeError):
+        raise TypeError(
+            f"{name} must be a def in a notebook's cell or in a file: Triton compiles its text"
+        ) from None
+
+
+def first_error(error):
+    """The error in the answer that the interpreter has wrapped, often several times."""
+    while type(error).__name__ == "InterpreterError" and (error.__cause__ or error.__context__):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def advice_on(error):
+    """What a frequent error comes from, as the end of a sentence; often empty."""
+    if isinstance(error, NameError):
+        return " (known are what it gets, what it defines, and the names of the kernel's file)"
+    if "NoneType" in str(error):
+        return " (does every path end with a return?)"
+    return ""
+
+
+@contextmanager
+def outputs_start_as_nan():
+    """While this lasts, what `torch.empty` gives holds NaN, or the largest integer."""
+    before = torch.are_deterministic_algorithms_enabled()
+    warned_only = torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warned_only)
+
+
+def product(kernel, x, weight, replacing, device, config=None, epilogue=None, **how):
+    """y on the CPU of `matmul(kernel, ...)` with {name: answer} `replacing`, run on `device`.
+
+    On the CPU every access is watched: one outside of the tensors is a KernelFault. What the kernel
+    never stores is NaN. A ready answer for `Exercise.run`.
+    """
+    with outputs_start_as_nan():
+        on_device = {f.name: _moved(getattr(weight, f.name), device) for f in fields(weight)}
+        weight = replace(weight, **on_device)
+        y = matmul(kernel, x.to(device), weight, config, epilogue, replace=replacing, **how)
+    return y.cpu()
+
+
+def _moved(value, device):
+    return value.to(device) if isinstance(value, torch.Tensor) else value

@@ -1,0 +1,95 @@
+"""The learner's own files: what is solved, what comes next, starting over, and solutions."""
+
+import json
+import shutil
+from datetime import datetime
+
+from gemlite_lab.checker import EXERCISES
+from gemlite_lab.lesson.record import GIVEN_UP, SOLVED, record, states, workbook
+
+
+def progress():
+    """Print each exercise with its state, and what to do next."""
+    known = states()
+    for exercise in _written_by_the_learner():
+        print(f"{exercise.notebook:18} {exercise.name:20} {known.get(exercise.name, 'open')}")
+    unsolved = [e for e in _written_by_the_learner() if e.name not in known]
+    if unsolved:
+        print(f"Next: {unsolved[0].name}, in work/{unsolved[0].notebook}.ipynb")
+    else:
+        print("Nothing is open.")
+
+
+def reset(notebook):
+    """Start the exercise notebook "02_bitpacking", or "02", afresh.
+
+    The old one is kept beside it under a dated name. Returns the path of that copy, or None if
+    there was nothing to keep.
+    """
+    folder = _workbook()
+    every = sorted((folder / "exercises").glob("*.ipynb"))
+    pristine = next((path for path in every if notebook in (path.stem, path.stem[:2])), None)
+    if pristine is None:
+        names = ", ".join(path.stem for path in every)
+        raise ValueError(f"there is no exercise notebook {notebook!r}; there are {names}")
+    mine = folder / "work" / pristine.name
+    mine.parent.mkdir(exist_ok=True)
+    kept = None
+    if mine.exists():
+        kept = mine.with_name(f"{pristine.stem}.{datetime.now():%Y-%m-%d_%H%M%S_%f}.ipynb")
+        mine.rename(kept)
+        print(f"kept your old one as work/{kept.name}")
+    shutil.copy(pristine, mine)
+    print(f"work/{mine.name} is as it was at the start: reload it")
+    return kept
+
+
+def give_up(name):
+    """Open the solution of exercise `name` without having solved it."""
+    _find(name)
+    record(name, GIVEN_UP)
+    print(f'solution("{name}") shows it now')
+
+
+def solution(name):
+    """Show the solution of exercise `name`, once it is solved or given up."""
+    _find(name)
+    if states().get(name) not in (SOLVED, GIVEN_UP):
+        raise ValueError(
+            f'{name} is not solved yet: check("{name}", ...) first, or give_up("{name}")'
+        )
+    shown = [line for line in _solution_text(name).splitlines() if "SOLUTION" not in line]
+    print("\n".join(shown))
+
+
+def _written_by_the_learner():
+    return [exercise for exercise in EXERCISES.values() if exercise.notebook]
+
+
+def _find(name):
+    known = [exercise.name for exercise in _written_by_the_learner()]
+    if name not in known:
+        raise ValueError(f"there is no solution of {name!r}; there are {', '.join(known)}")
+
+
+def _solution_text(name):
+    """The cell with the solution region that stands at or before the cell that checks `name`."""
+    path = _workbook() / "solutions" / f"{EXERCISES[name].notebook}.ipynb"
+    region = None
+    for cell in json.loads(path.read_text())["cells"]:
+        text = "".join(cell["source"])
+        if "### BEGIN SOLUTION" in text:
+            region = text
+        if cell["cell_type"] == "code" and f'check("{name}"' in text:
+            return region
+    return None
+
+
+def _workbook():
+    folder = workbook()
+    if folder is None:
+        raise ValueError(
+            "this is not inside the workbook, the folder with notebooks/, exercises/ and "
+            "solutions/: change to it first"
+        )
+    return folder

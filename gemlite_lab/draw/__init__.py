@@ -1,0 +1,49 @@
+"""Pictures of words, requests, inspected runs, measurements. Each prints what it shows."""
+
+from gemlite_lab.draw.bars import fraction_of_limit, ladder
+from gemlite_lab.draw.benchmarks import roofline, time_against_M
+from gemlite_lab.draw.bitnet_2bit import bitnet_2bit
+from gemlite_lab.draw.chunks import chunks
+from gemlite_lab.draw.formats import warp_words, word
+from gemlite_lab.draw.fragments import fragments, owners
+from gemlite_lab.draw.groups import groups
+from gemlite_lab.draw.int4_pairs import int4_pairs
+from gemlite_lab.draw.number_lines import number_lines
+from gemlite_lab.draw.phases import timeline
+from gemlite_lab.draw.plane_tiles import plane_tiles
+from gemlite_lab.draw.planes import planes
+from gemlite_lab.draw.plots import curves, histogram
+from gemlite_lab.draw.reports import request, show, side_by_side
+from gemlite_lab.draw.rows import rows
+from gemlite_lab.draw.sparse import sparse_pairs, sparse_word
+from gemlite_lab.draw.steps import steps
+from gemlite_lab.draw.widths import time_against_bits
+
+__all__ = [
+    "bitnet_2bit",
+    "chunks",
+    "curves",
+    "fraction_of_limit",
+    "fragments",
+    "groups",
+    "histogram",
+    "int4_pairs",
+    "ladder",
+    "number_lines",
+    "owners",
+    "plane_tiles",
+    "planes",
+    "request",
+    "roofline",
+    "rows",
+    "show",
+    "side_by_side",
+    "sparse_pairs",
+    "sparse_word",
+    "steps",
+    "time_against_M",
+    "time_against_bits",
+    "timeline",
+    "warp_words",
+    "word",
+]

@@ -1,0 +1,175 @@
+"""Bars of measurements: which part of the memory's speed each reached, and a ladder of kernels."""
+
+from gemlite_lab.bench import roofline
+from gemlite_lab.draw import measured
+from gemlite_lab.draw.canvas import COLORS, canvas, counted, display_png, legend
+
+_BAR_HEIGHT = 0.3  # inches, with the space to the next
+_OVER_LINES = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8}
+
+
+@measured.readable
+def fraction_of_limit(rows):
+    """Which part of the measured read bandwidth each kernel reached, as bars grouped by shape.
+
+    rows: a list of `Measurement` of one device; of a kernel and problem the newest is drawn.
+    Raises ValueError if no row has a time or devices are mixed.
+    """
+    rows = measured.newest(rows)
+    groups = measured.in_lines(rows, lambda row: f"{measured.shape(row)}, M = {row.M}")
+    read = max(row.read_gb_per_s for row in rows)
+    title = f"{rows[0].device}: part of the read bandwidth, {read:,.0f} GB/s"
+    lines = [
+        [
+            measured.label(row),
+            measured.shape(row),
+            row.M,
+            f"{row.gb_per_s:,.0f}",
+            f"{row.fraction:.0%}",
+        ]
+        for of_shape in groups.values()
+        for row in of_shape
+    ]
+    measured.print_table(["kernel", "N x K", "M", "GB/s", "of the limit"], lines)
+
+    slots = len(rows) + len(groups)
+    figure, axes = canvas(10, 1.1 + _BAR_HEIGHT * slots)
+    right = max([1, *(row.fraction for row in rows)])
+    _draw_groups(axes, groups, measured.colors(rows), right + 0.01)
+    axes.axvline(1, color="black", linewidth=2)
+    axes.set(xlim=(0, right + 0.07), ylim=(slots - 0.4, -0.6), title=title)
+    axes.set_xticks([part / 4 for part in range(5)], [f"{25 * part}%" for part in range(5)])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color=measured.GRID)
+    what = f"{counted(len(rows), 'bar')} in {counted(len(groups), 'shape')}"
+    display_png(figure, f"{title}: {what}, with a line at 100%", measured.PNG_COLORS)
+
+
+@measured.readable
+def ladder(rows, order, peer=None):
+    """The median times of the kernels named in `order` on one problem, and the limit of each.
+
+    The limit is what moving its bytes takes at the read bandwidth measured in the same run; a bar
+    begins there and ends at the time. A kernel that is slower than one before it has another
+    colour. Rows of other kernels are left out; of the same kernel and problem the newest is drawn.
+    The weights may differ, so that fp16 can be a rung. peer: a row to compare with, as a line.
+    Raises ValueError if a kernel has no time, or several, or if devices or shapes are mixed.
+    """
+    rungs = _rungs(measured.newest(rows), order)
+    _check_one_problem(rungs if peer is None else [*rungs, peer])
+    title = f"{rungs[0].device}: {measured.problem(rungs[0])}"
+    print(title)
+    measured.print_table(
+        ["kernel", "µs", "times faster", "limit µs", "of the limit"], _climb(rungs)
+    )
+    if peer:
+        print(f"beside them: {_told(peer)}")
+
+    figure, axes = canvas(10, 1.5 + 1.5 * _BAR_HEIGHT * len(rungs))
+    legend(figure, _draw_rungs(axes, rungs, peer), ncols=3)
+    axes.set(xlabel="µs of a call", title=title)
+    text = f"{title}: a ladder of {counted(len(rungs), 'kernel')}, "
+    text += f"from {_told(rungs[0])} to {_told(rungs[-1])}"
+    display_png(figure, text + (f"; beside them {_told(peer)}" if peer else ""))
+
+
+def _told(row):
+    return f"{measured.label(row)}, {measured.microseconds(row.p50_us)} µs"
+
+
+def _draw_groups(axes, groups, color_of, right):
+    """The bars, each group below its shape, with their parts as text from `right` on."""
+    names = {}
+    top = 0
+    for title, rows in groups.items():
+        axes.text(0.005, top + 0.15, title, va="center", fontweight="bold")
+        for y, row in enumerate(rows, top + 1):
+            names[y] = measured.label(row)
+            axes.barh(y, row.fraction, 0.75, color=color_of[names[y]])
+            axes.text(right, y, f"{row.fraction:.0%}", va="center")
+        top += 1 + len(rows)
+    axes.set_yticks(list(names), names.values())
+
+
+def _draw_rungs(axes, rungs, peer):
+    """A bar from the limit of each to its time, over log µs: as long as the factor between.
+
+    Returns what a legend explains.
+    """
+    explained = {}
+    for y, (row, faster) in enumerate(zip(rungs, _times_faster(rungs), strict=True)):
+        limit_us = _limit_us(row)
+        color = COLORS[1] if faster and faster < 1 else COLORS[4]
+        bar = axes.barh(y, row.p50_us - limit_us, 0.7, limit_us, color=color)
+        if color == COLORS[1]:
+            explained["slower than one before it"] = bar
+        limit = axes.vlines(limit_us, y - 0.5, y + 0.5, color="black", linewidth=3)
+        text = f"{measured.microseconds(row.p50_us)} µs, {row.fraction:.0%} of the limit"
+        axes.text(1.04 * max(row.p50_us, limit_us), y, text, va="center", bbox=_OVER_LINES)
+    explained["limit: its bytes at the read bandwidth measured"] = limit
+    if peer:
+        line = axes.axvline(peer.p50_us, color=COLORS[5], linewidth=2, linestyle="--", zorder=0)
+        explained[measured.label(peer)] = line
+    for text, handle in explained.items():
+        handle.set_label(text)
+    _label_rungs(axes, rungs, peer)
+    return list(explained.values())
+
+
+def _label_rungs(axes, rungs, peer):
+    axes.set_yticks(range(len(rungs)), map(measured.label, rungs))
+    axes.tick_params(axis="y", length=0)
+    left = min(map(_limit_us, rungs)) / 1.5
+    right = max(row.p50_us for row in [*rungs, *([peer] if peer else [])])
+    axes.set(xscale="log", xlim=(left, right * (right / left) ** 0.45))
+    axes.set(ylim=(len(rungs) - 0.4, -0.6))
+    measured.plain_numbers(axes.xaxis, (1, 2, 5))
+    axes.grid(axis="x", color=measured.GRID)
+
+
+def _rungs(rows, order):
+    """The row of each kernel in `order`."""
+    rungs = []
+    for name in order:
+        found = [row for row in rows if row.kernel == name]
+        if not found:
+            kernels = ", ".join(measured.in_lines(rows, lambda row: row.kernel))
+            raise ValueError(f"{name} must have 1 row, got 0: the rows are of {kernels}")
+        if len(found) > 1:
+            each = "; ".join(f"{row.weights}, {measured.problem(row)}" for row in found)
+            raise ValueError(f"{name} must have 1 row, got {len(found)}: {each}")
+        rungs += found
+    if not rungs:
+        raise ValueError("order names no kernel: there is nothing to draw")
+    return rungs
+
+
+def _check_one_problem(rows):
+    problems = measured.in_lines(rows, measured.problem)
+    if len(problems) > 1:
+        found = "; ".join(problems)
+        raise ValueError(f"the rows are of {len(problems)} problems, {found}: draw those of one")
+
+
+def _limit_us(row):
+    return roofline.floor_us(row.bytes, row.read_gb_per_s)
+
+
+def _times_faster(rungs):
+    """How many times faster each is than the fastest before it; None for the first."""
+    fastest = None
+    for row in rungs:
+        yield fastest and fastest / row.p50_us
+        fastest = min(row.p50_us, fastest or row.p50_us)
+
+
+def _climb(rungs):
+    """The cells of the table, rung by rung."""
+    for row, faster in zip(rungs, _times_faster(rungs), strict=True):
+        yield [
+            measured.label(row),
+            measured.microseconds(row.p50_us),
+            f"{faster:.2f}" if faster else "",
+            measured.microseconds(_limit_us(row)),
+            f"{row.fraction:.0%}",
+        ]

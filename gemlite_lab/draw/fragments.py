@@ -1,0 +1,173 @@
+"""A picture of a warp's three fragments: which lane holds which element."""
+
+from functools import partial
+
+import torch
+
+from gemlite_edu.packing import FRAGMENTS
+from gemlite_edu.runners import simulator
+from gemlite_lab.draw.canvas import FOUR_COLORS, display_png, rectangle
+
+_K = 16
+_WARP_SIZE = 32
+_TIME_LIMIT = 60.0
+_INCHES = 0.185  # of an element, where 48 are side by side
+_FONT_SIZE, _SMALL_FONT_SIZE = 7, 5.5
+# Each element of x and W is its row and then its k, that of y its place; a lane tells what it has.
+_TEXT = """
+#include <mma.h>
+using namespace nvcuda::wmma;
+template <typename Fragment>
+__device__ void tell(int*& owned, const Fragment& f) {
+  for (int i = 0; i < f.num_elements; ++i) owned[i * 32 + threadIdx.x] = f.x[i];
+  owned += 32 * f.num_elements;
+}
+__global__ void kernel(const signed char* x, const signed char* W, const int* y, int* owned) {
+  fragment<matrix_a, SIZE_M, SIZE_N, 16, signed char, row_major> a;
+  fragment<matrix_b, SIZE_M, SIZE_N, 16, signed char, col_major> b;
+  fragment<accumulator, SIZE_M, SIZE_N, 16, int> c;
+  for (int i = 0; i < 2; ++i) {
+    load_matrix_sync(a, x + i * SIZE_M * 16, 16);
+    tell(owned, a);
+  }
+  for (int i = 0; i < 2; ++i) {
+    load_matrix_sync(b, W + i * SIZE_N * 16, 16);
+    tell(owned, b);
+  }
+  load_matrix_sync(c, y, SIZE_N, mem_row_major);
+  tell(owned, c);
+}
+"""
+
+
+def fragments(shape="16x16x16"):
+    """The lanes that hold x (M x 16), W (N x 16) and y (M x N) of a product of one warp.
+
+    shape: M x N x K of the fragment: "8x32x16", "16x16x16" or "32x8x16". A box is neighbours that
+    one lane holds; its colour says whether they are the first in the lane's part, the next, ....
+    CUDA leaves it open: it is what the simulator does, and what an H200 did. ValueError for another
+    shape.
+    """
+    if shape not in FRAGMENTS:
+        raise ValueError(f"shape must be {', '.join(FRAGMENTS)}, got {shape!r}")
+    pictures = {name: _boxes(cells) for name, cells in owners(shape).items()}
+    counts = ", ".join(
+        f"{sum(len(b.cells) for b in boxes if b.lane == 0)} of {n}" for n, boxes in pictures.items()
+    )
+    print(f"{shape}: a lane holds {counts}")
+    _print_lanes(pictures)
+    _draw(pictures, shape, counts)
+
+
+def owners(shape):
+    """{"x", "W" or "y": {(lane, i): (row, column)}} of elements i of the fragments of a shape.
+
+    x and W have k in columns, y has outputs. The simulator loads them and every lane tells.
+    """
+    M, N = FRAGMENTS[shape]
+    numbers = partial(torch.arange, dtype=torch.int8, device="cpu")
+    rows = {n: numbers(n)[:, None].expand(n, _K) for n in (M, N)}
+    ks = {n: numbers(_K).expand(n, _K) for n in (M, N)}
+    x, W = (torch.stack([rows[n], ks[n]]).contiguous() for n in (M, N))
+    y = torch.arange(M * N, dtype=torch.int32, device="cpu")
+    owned = torch.zeros(2 * (M * _K + N * _K) + M * N, dtype=torch.int32, device="cpu")
+    arguments = [simulator.Tensor(name, tensor) for name, tensor in (("x", x), ("W", W), ("y", y))]
+    arguments.append(simulator.Tensor("owned", owned, is_output=True))
+    library = simulator.build_kernel(_TEXT, "kernel", {"SIZE_M": M, "SIZE_N": N})
+    launch = simulator.Launch(grid=(1, 1), threads=_WARP_SIZE)
+    simulator.run_kernel(library, arguments, launch, _TIME_LIMIT)
+    x_rows, x_ks, W_rows, W_ks, places = owned.split([M * _K] * 2 + [N * _K] * 2 + [M * N])
+    pairs = {"x": (x_rows, x_ks), "W": (W_rows, W_ks), "y": (places // N, places % N)}
+    return {
+        name: {
+            (at % _WARP_SIZE, at // _WARP_SIZE): cell
+            for at, cell in enumerate(zip(rows.tolist(), columns.tolist(), strict=True))
+        }
+        for name, (rows, columns) in pairs.items()
+    }
+
+
+class _Box:
+    """Elements of one lane, one after the other in its fragment, that are neighbours."""
+
+    def __init__(self, lane, number, cells):
+        self.lane, self.number, self.cells = lane, number, cells
+        self.row, self.column = min(cells)
+        last_row, last_column = max(cells)
+        self.height, self.width = last_row - self.row + 1, last_column - self.column + 1
+
+
+def _boxes(cells):
+    """As long as each lane's elements can be cut into equal runs of neighbours."""
+    count = 1 + max(i for _, i in cells)
+    for size in (4, 2, 1):
+        boxes = [
+            _Box(lane, i // size, [cells[lane, j] for j in range(i, i + size)])
+            for lane in range(_WARP_SIZE)
+            for i in range(0, count, size)
+        ]
+        if all(box.height * box.width == size for box in boxes):
+            return boxes
+    raise AssertionError("a single element is a box")
+
+
+def _print_lanes(pictures):
+    """The pattern of lanes that repeats, of the three matrices side by side."""
+    columns = []
+    for name, boxes in pictures.items():
+        lanes = {cell: box.lane for box in boxes for cell in box.cells}
+        rows, ends = (1 + max(places) for places in zip(*lanes, strict=True))
+        height, end = _period(lanes, rows, 0), _period(lanes, ends, 1)
+        print(f"{name}: repeats every {height} rows and {end} columns")
+        last = {box.column: box.column + box.width - 1 for box in boxes if box.column < end}
+        for column in sorted(last):
+            title = f"{column}" if last[column] == column else f"{column}-{last[column]}"
+            axis = "" if column else f"{name} {'n' if name == 'y' else 'k'}="
+            columns.append([axis + title, *(lanes[row, column] for row in range(height))])
+    print("row  " + " ".join(f"{title:>{_width(title)}}" for title, *_ in columns))
+    for row, line in enumerate(zip(*(lanes for _, *lanes in columns), strict=True)):
+        cells = (f"{lane:>{_width(column[0])}}" for lane, column in zip(line, columns, strict=True))
+        print(f"{row:>3}  " + " ".join(cells))
+
+
+def _width(title):
+    return max(3, len(title))
+
+
+def _period(lanes, size, axis):
+    """After how many rows (axis 0) or columns (1) the lanes are the same again, at most `size`."""
+
+    def is_period(step):
+        return all(
+            lanes.get((row + step, column) if axis == 0 else (row, column + step), lane) == lane
+            for (row, column), lane in lanes.items()
+        )
+
+    return next(step for step in range(1, size + 1) if is_period(step))
+
+
+def _draw(pictures, shape, counts):
+    from matplotlib.figure import Figure
+
+    sizes = [
+        tuple(1 + max(places) for places in zip(*(c for b in boxes for c in b.cells), strict=True))
+        for boxes in pictures.values()
+    ]
+    widths = [columns for _, columns in sizes]
+    height = 0.9 + _INCHES * max(rows for rows, _ in sizes) * 48 / sum(widths)
+    figure = Figure(figsize=(10, height), dpi=80, layout="constrained")
+    panels = figure.subplots(1, len(sizes), width_ratios=widths)
+    for axes, (rows, columns), (name, boxes) in zip(panels, sizes, pictures.items(), strict=True):
+        for box in boxes:
+            color = FOUR_COLORS[box.number % len(FOUR_COLORS)]
+            axes.add_patch(rectangle(box.column, box.row, box.width, box.height, color))
+            middle = box.column + box.width / 2, box.row + box.height / 2
+            size = _FONT_SIZE if box.width > 1 else _SMALL_FONT_SIZE
+            axes.text(*middle, box.lane, ha="center", va="center", fontsize=size)
+        axes.set(xlim=(0, columns), ylim=(rows, 0), aspect="equal", anchor="N")
+        axes.set_xlabel("n" if name == "y" else "k")
+        axes.set_ylabel("n" if name == "W" else "m")
+        axes.set_xticks(range(0, columns + 1, 4))
+        axes.set_yticks(range(0, rows + 1, 4))
+        axes.set_title(name)
+    display_png(figure, f"Fragments of {shape}, the lane in each box: a lane holds {counts}")

@@ -1,0 +1,57 @@
+"""Pictures of the numbers that a format has."""
+
+import torch
+
+from gemlite_lab.draw.canvas import COLORS, display_png, stacked
+
+_PART = 16  # the second picture shows what is below this part of the largest
+
+
+def number_lines(formats, values, name):
+    """The numbers of each format on a line whose end is its largest, and `values` above them.
+
+    formats: {label: 1-D tensor of its finite numbers}; values: a 1-D tensor, as part of its largest
+    size; name: what the values are. Below the whole lines: what lies from 0 to a 16th of the end.
+    Printed: how far neighbours lie apart next to 0 and next to the end, as part of the end, and how
+    many are in that 16th. Raises ValueError for no formats, or for values that are all 0.
+    """
+    if not formats:
+        raise ValueError("formats must name at least one format, got none")
+    lines = {name: _as_part(values, name)}
+    lines |= {label: _as_part(numbers, label).unique() for label, numbers in formats.items()}
+    inner = {
+        label: ((line > 0) & (line <= 1 / _PART)).sum().item() for label, line in lines.items()
+    }
+    for label in formats:
+        line = lines[label]
+        above_0, top = line[line > 0][0], line[-1] - line[-2]
+        print(
+            f"{label:>5}: {len(line)} numbers; gap next to 0: 1/{1 / above_0:,.0f} of the largest, "
+            f"next to the largest: 1/{1 / top:.0f}; from 0 to 1/{_PART}: {inner[label]}"
+        )
+    small = (lines[name].abs() <= 1 / _PART).sum()
+    print(f"{name}: {small} of {len(lines[name])} are within 1/{_PART} of the largest")
+
+    figure = stacked(10, 1.2 + 0.9 * len(lines), [1, 1])
+    whole, part = figure.axes
+    _draw(whole, lines, (-1, 1), "as part of the largest")
+    _draw(part, lines, (0, 1 / _PART), f"from 0 to 1/{_PART} of the largest")
+    display_png(figure, f"The numbers of {', '.join(formats)}, and {name}, from end to end")
+
+
+def _as_part(numbers, label):
+    numbers = numbers.detach().double().flatten()
+    largest = numbers.abs().max() if len(numbers) else torch.tensor(0.0)
+    if not 0 < largest < torch.inf:
+        raise ValueError(f"{label} must have finite numbers that are not all 0")
+    return numbers / largest
+
+
+def _draw(axes, lines, ends, title):
+    for row, line in enumerate(lines.values()):
+        shown = line[(line >= ends[0]) & (line <= ends[1])]
+        axes.vlines(shown.numpy(), row - 0.36, row + 0.36, color=COLORS[row % 6], linewidth=0.8)
+    margin = (ends[1] - ends[0]) / 100
+    axes.set(xlim=(ends[0] - margin, ends[1] + margin), ylim=(len(lines) - 0.5, -0.5), title=title)
+    axes.set_yticks(range(len(lines)), lines)
+    axes.tick_params(axis="y", length=0)

@@ -1,0 +1,8 @@
+"""What a notebook needs around its kernels. Plain functions that print."""
+
+from gemlite_lab.lesson.predict import predict, reveal
+from gemlite_lab.lesson.read import read
+from gemlite_lab.lesson.read_triton import read_triton
+from gemlite_lab.lesson.recall import recall
+
+__all__ = ["predict", "read", "read_triton", "recall", "reveal"]

@@ -1,0 +1,38 @@
+import IPython.display
+import pytest
+import torch
+
+from gemlite_lab import draw
+
+INT4 = torch.arange(-7.0, 8)
+FLOATS = torch.tensor([-4.0, -2, -1, -0.5, 0, 0.125, 0.5, 1, 2, 4, 0.0])
+
+
+@pytest.fixture(autouse=True)
+def shown(monkeypatch):
+    pictures = []
+    monkeypatch.setattr(IPython.display, "display", pictures.append)
+    return pictures
+
+
+def test_the_gaps_as_text_and_as_one_picture(shown, capsys):
+    draw.number_lines({"int4": INT4, "float": FLOATS}, torch.tensor([0.5, -0.25, 8, 1]), "x")
+    assert capsys.readouterr().out.splitlines() == [
+        " int4: 15 numbers; gap next to 0: 1/7 of the largest, next to the largest: 1/7; "
+        "from 0 to 1/16: 0",
+        "float: 10 numbers; gap next to 0: 1/32 of the largest, next to the largest: 1/2; "
+        "from 0 to 1/16: 1",
+        "x: 2 of 4 are within 1/16 of the largest",
+    ]
+    (picture,) = shown
+    assert picture.data.startswith(b"\x89PNG") and len(picture.data) < 40_000
+    assert picture.alt == "The numbers of int4, float, and x, from end to end"
+
+
+def test_what_cannot_be_drawn_gives_a_sentence(shown):
+    with pytest.raises(ValueError, match="formats must name at least one format, got none"):
+        draw.number_lines({}, INT4, "x")
+    for bad in (torch.zeros(3), torch.tensor([1, torch.inf]), torch.tensor([torch.nan])):
+        with pytest.raises(ValueError, match="x must have finite numbers that are not all 0"):
+            draw.number_lines({"int4": INT4}, bad, "x")
+    assert not shown

@@ -1,0 +1,132 @@
+"""Levels of a table in the hole of the fast kernels: exactly these, in both kernels."""
+
+from dataclasses import replace
+
+import batch_cases
+import fast_cases
+import pytest
+import torch
+from fast_cases import BF16, FP16, make_case, run
+
+from gemlite_edu import load
+from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.machine import shared_bytes_per_block
+from gemlite_edu.kernels.tables import pair_table
+from gemlite_edu.numbers.errors import KernelTextError
+
+# Sums of these with x of few digits are exact.
+LEVELS = (
+    -8.0,
+    -1.5,
+    -1.0,
+    -0.25,
+    0.0,
+    2.0**-6,
+    0.125,
+    0.5,
+    1.0,
+    1.25,
+    2.0,
+    3.0,
+    4.0,
+    5.5,
+    6.0,
+    7.0,
+)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(
+            fast_cases.Case(4, M, 33, least_K, 32, x_dtype)
+            for M, least_K in ((1, 8), (3, 320), (8, 96), (11, 1000))
+            for x_dtype in (FP16, BF16)
+        ),
+        *(batch_cases.Case(4, 5, 72, 256, rows=rows) for rows in (16, 32)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("levels", [LEVELS, LEVELS[::2]], ids=len)
+def test_a_code_stands_for_its_level(case, levels):
+    inputs = make_case(case)
+    inputs = replace(inputs, W_q=inputs.W_q % len(levels), zeros=0 * inputs.zeros)
+    kernel = case.load(replace=pair_table(levels))
+    y = run(case, inputs, kernel=kernel)
+    product = inputs.product(case)
+    numbers = torch.tensor(levels).half()[product.codes.long()]
+    assert torch.equal(y, replace(product, codes=numbers).exact().to(case.x_dtype))
+
+
+@pytest.mark.parametrize("count", [16, 8])
+def test_any_half_may_be_a_level(count):
+    levels = torch.tensor([-65504.0, 65504.0, 2.0**-24, -(2.0**-14), 1 / 3, *range(11)]).half()
+    levels, codes = levels[:count], torch.arange(count).view(1, count).byte()
+    kernel = load("gemv_a16wn_fast", nbits=4, replace=pair_table(levels))
+    y = kernel(torch.eye(count).half(), *kernel.pack(codes, 1.0, 0.0))
+    assert torch.equal(y.flatten(), levels)
+
+
+GEMV, PRODUCT = fast_cases.Case(4, 2, 33, 320, 32), batch_cases.Case(4, 5, 64, 256, rows=16)
+both_kernels = pytest.mark.parametrize("case", [GEMV, PRODUCT], ids=str)
+
+
+@both_kernels
+def test_an_inspection_finds_nothing_and_no_conflict(case):
+    kernel = case.load(replace=pair_table(LEVELS))
+    report = kernel.inspect(**make_case(case).operands(case, kernel))
+    assert report.findings == ()
+    of_table = [line for line in report.lines if line.name == "table"]
+    assert {line.op for line in of_table} == {"load", "store"}
+    assert all(line.conflict_degree == 1 for line in of_table)
+
+
+@both_kernels
+def test_a_table_that_nobody_fills_is_found(case):
+    texts = pair_table(LEVELS)
+    texts["prepare_pairs"] = texts["prepare_pairs"].replace("table[i / 8][i % 8] = ", "")
+    kernel = case.load(replace=texts)
+    report = kernel.inspect(**make_case(case).operands(case, kernel))
+    assert any("no thread" in str(finding) for finding in report.findings), report.findings
+
+
+@both_kernels
+def test_room_for_a_table_is_kept_where_one_is_prepared(case):
+    plain = case.load()
+    alone = case.load(replace={"dequant_pair": sources.hole("dequant_pair", plain._weights.text)})
+    with_table = case.load(replace=pair_table(LEVELS))
+    assert plain._weights == alone._weights
+    limit = shared_bytes_per_block(case.machine[0])
+    for K in (256, 8192, 65536):
+        asked = [_shared_bytes(kernel, M=8, K=K) for kernel in (plain, alone, with_table)]
+        assert asked[0] == asked[1] <= limit and asked[2] <= limit - 32 * 1024
+
+
+def _shared_bytes(kernel, M, K):
+    plan = kernel._plan(M, 4096, K, torch.device("cpu"))
+    return getattr(plan, "product", plan).shared_bytes
+
+
+def test_x_that_leaves_no_room_for_a_table_is_refused():
+    plain, with_table = GEMV.load(), GEMV.load(replace=pair_table(LEVELS))
+    K = 90_112
+    assert _shared_bytes(plain, M=1, K=K) > 195 * 1024
+    with pytest.raises(ValueError, match="a block of compute capability 9.0 has 199680 for it"):
+        _shared_bytes(with_table, M=1, K=K)
+
+
+def test_a_table_that_is_not_declared_is_named():
+    kernel = GEMV.load(replace={"dequant_pair": pair_table(LEVELS)["dequant_pair"]})
+    with pytest.raises(KernelTextError, match="dequant_pair, line .*table"):
+        run(GEMV, make_case(GEMV), kernel=kernel)
+
+
+def test_levels_of_any_numbers_are_rounded_to_halves():
+    assert pair_table([1 / 3] * 16) == pair_table(torch.full((16,), 1 / 3, dtype=torch.float64))
+    assert "0x3555, " in pair_table([1 / 3] * 16)["prepare_pairs"]
+
+
+@pytest.mark.parametrize("levels", [range(15), [[0.0] * 16], [1e5] * 16, [torch.nan] * 16])
+def test_what_is_no_table_is_refused(levels):
+    with pytest.raises(ValueError, match="levels must be 16 or 8 numbers that fit in float16"):
+        pair_table(levels)

@@ -1,0 +1,349 @@
+"""The product for batches in the simulator: its plans, mistakes in its text, its errors."""
+
+import ctypes
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import torch
+from batch_cases import BATCH, CASES, LONG_CASES, Case
+from fast_cases import EXACT, FP16, RANDOM, gets_it_wrong, inspect, is_right, make_case, run
+from simulator.test_claims import claims_of, is_true
+from ternary_cases import UNALIGNED
+
+from gemlite_edu import load
+from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.gemm_fast import FAST_GEMM
+from gemlite_edu.kernels.gemv_fast import FastWeights, Types
+from gemlite_edu.numbers.errors import KernelTextError
+from gemlite_edu.numbers.quantize import QuantizedWeight
+from gemlite_edu.runners import batch_kernel
+from gemlite_edu.runners.batch_text import BatchText
+
+WIDTHS = (8, 4, 2)
+EVERY_WAY = [Case(4, rows + 1, 64, 256, rows=rows) for rows in (16, 64)]
+
+
+@pytest.mark.parametrize("case", EVERY_WAY, ids=str)
+def test_the_claim_is_true(case):
+    report, _ = inspect(case)
+    (claim,) = claims_of(case.load().source)
+    assert is_true(claim, report), report
+
+
+# How it is cut
+
+
+def plan(M, N, K, nbits=4, group_size=128, multiprocessors=132, largest_cluster=4):
+    (kind,) = FAST_GEMM.values()
+    weights = FastWeights(nbits, group_size)
+    return kind.plan(
+        M, N, K, Types(FP16, FP16, FP16, FP16), weights, multiprocessors, largest_cluster
+    )
+
+
+@pytest.mark.parametrize(
+    "M, N, K, rows, block_n, whole, split, splits",
+    [
+        (16, 4096, 4096, 16, 64, 0, 64, 2),
+        (16, 8192, 8192, 16, 128, 0, 64, 2),
+        (16, 16384, 16384, 16, 256, 0, 64, 2),
+        (9, 28672, 8192, 16, 256, 112, 0, 1),
+        (64, 8192, 8192, 64, 128, 0, 64, 2),
+        (100, 8192, 8192, 128, 64, 128, 0, 1),
+        (256, 4096, 4096, 128, 64, 128, 0, 1),
+        (100, 1536, 384, 32, 64, 96, 0, 1),  # rows of x in several blocks, or most would idle
+        (256, 8192, 8192, 256, 128, 0, 64, 2),
+        (1024, 8192, 8192, 256, 128, 256, 0, 1),
+        (1024, 14336, 4096, 256, 128, 396, 52, 2),  # 3 tiles a multiprocessor, and half of one
+        (1024, 5120, 13824, 256, 128, 132, 28, 2),
+    ],
+)
+def test_an_h200_is_filled(M, N, K, rows, block_n, whole, split, splits):
+    launch = plan(M, N, K).product
+    defines, whole_clusters = launch.defines, launch.integers[3]
+    assert (defines["ROWS"], 16 * defines["TILES"] * defines["WARPS_N"]) == (rows, block_n)
+    assert (launch.cluster, whole_clusters * launch.cluster) == (splits, whole)
+    assert launch.grid == (whole + split * splits, 1)
+    assert launch.starts_early
+
+
+def test_x_of_few_rows_is_arranged_early():
+    assert [plan(M, 4096, 4096).arrange.starts_early for M in (16, 32, 33, 64)] == [True] * 2 + [
+        False
+    ] * 2
+
+
+@pytest.mark.parametrize("nbits", WIDTHS)
+def test_a_launch_fits_the_machine(nbits):
+    choose = random.Random(0)
+    for _ in range(300):
+        M, N = choose.randint(1, 1000), 8 * choose.randint(1, 2 ** choose.randint(1, 14))
+        K, group_size = 256 * choose.randint(1, 64), choose.choice((32, 64, 256, None))
+        made = plan(M, N, K, nbits, group_size, choose.choice((1, 78, 132)), choose.choice((1, 4)))
+        launch, defines = made.product, made.product.defines
+        block_n = 16 * defines["TILES"] * defines["WARPS_N"]
+        assert launch.shared_bytes <= 227 * 1024 and launch.threads <= 1024
+        clusters, rest = divmod(launch.grid[0], launch.cluster)
+        whole, row_blocks = launch.integers[3], -(-M // defines["ROWS"])
+        assert rest == 0 and launch.grid[1] == 1 and 0 <= whole <= clusters
+        tiles = whole * launch.cluster + clusters - whole
+        assert tiles == -(-N // block_n) * row_blocks
+        assert defines["STAGES"] % defines["WARPS_K"] == 0
+        assert defines["STAGES"] >= 2 * defines["WARPS_K"]
+        blocks, _ = made.arrange.grid
+        codes = blocks * made.arrange.threads * (8 if made.way == "mma" else 16)
+        assert (codes, made.grid[1]) == (K * defines["ROWS"], row_blocks)
+
+
+def test_the_simulator_has_clusters_of_one():
+    kernel = load(BATCH, 4, group_size=128)
+    assert kernel._plan(16, 8192, 8192, torch.device("cpu")).product.cluster == 1
+
+
+def shares(launch, N, steps):
+    """{(tile of y, step): how many blocks take it}, as own_share of gemm_fast.cuh says."""
+    splits, whole = launch.cluster, launch.integers[3]
+    taken = Counter()
+    for block in range(launch.grid[0]):
+        cluster, rank = divmod(block, splits)
+        is_split = splits > 1 and cluster >= whole
+        tile = cluster + whole * (splits - 1) if is_split else block
+        first = steps * rank // splits if is_split else 0
+        end = steps * (rank + 1) // splits if is_split else steps
+        taken.update((tile, step) for step in range(first, end))
+    return taken
+
+
+@pytest.mark.parametrize("largest_cluster", [1, 2, 4])
+def test_every_step_of_every_tile_is_taken_once(largest_cluster):
+    choose = random.Random(largest_cluster)
+    for _ in range(100):
+        M, N, steps = choose.randint(1, 700), 8 * choose.randint(1, 200), choose.randint(1, 9)
+        multiprocessors = choose.randint(1, 12)
+        launch = plan(M, N, 128 * steps, 4, 128, multiprocessors, largest_cluster).product
+        defines, taken = launch.defines, shares(launch, N, steps)
+        block_n = 16 * defines["TILES"] * defines["WARPS_N"]
+        tiles = -(-N // block_n) * -(-M // defines["ROWS"])
+        assert taken == Counter((tile, step) for tile in range(tiles) for step in range(steps))
+
+
+def test_outputs_that_a_block_has_not_are_no_finding():
+    for rows in (16, 32):
+        report, _ = inspect(Case(4, 3, 24, 256, rows=rows))
+        assert not report.findings
+
+
+def test_long_cases_have_more_steps_than_stages():
+    for case in LONG_CASES:
+        steps = case.K * case.nbits // 512
+        assert steps > case.plan().product.defines["STAGES"]
+
+
+# Mistakes
+
+
+def any_case(case):
+    return case.data == EXACT and case.N > 8 and case.K * case.M < 40_000
+
+
+def few(case):
+    return any_case(case) and case.rows == 16
+
+
+def many(case):
+    return any_case(case) and case.rows in (32, 64)
+
+
+def several_groups(case):
+    return any_case(case) and case.groups > 1
+
+
+# What a careless hand could do: where it shows, the text, the careless one.
+MISTAKES = {
+    "the offset left, few rows": (few, "zero + OFFSET)", "zero)"),
+    "the offset left, many rows": (many, "if (OFFSET != 0.0f ||", "if (false &&"),
+    "zero forgotten, few rows": (few, "zero + OFFSET)", "OFFSET)"),
+    "zero forgotten, many rows": (many, "OFFSET + whole)", "OFFSET)"),
+    "a zero's fraction forgotten": (many, "(whole - zero) * scale", "0.0f"),
+    "a zero's fraction not scaled": (many, "(whole - zero) * scale", "whole - zero"),
+    "the upper row's scale": (any_case, "warp_n + i * 8 +", "warp_n + i / 2 * 8 +"),
+    "the first group's scale": (several_groups, "place * PARTS + part;", "part;"),
+    "another column's sum": (few, "threadIdx.x % 4 * 2 + c % 2]", "threadIdx.x % 4 * 2]"),
+    "rows exchanged": (any_case, "pairs[i % 2].of", "pairs[1 - i % 2].of"),
+    "pairs exchanged": (any_case, "of[half + i / 2]", "of[half + 1 - i / 2]"),
+    "the lower codes alone": (any_case, "half = plane / FIELDS * 2", "half = 0"),
+    "one plane of x": (few, "is_second = plane % 2 == 1", "is_second = false"),
+    "the next plane of x": (many, "x + plane * 2 * ROWS", "x + plane * ROWS"),
+    "one bit less": (any_case, "<< W_NBITS) - 1u", "<< W_NBITS - 1) - 1u"),
+    "code beside its place": (any_case, "place = 8 - W_NBITS;", "place = 7 - W_NBITS;"),
+    "the last output left out": (any_case, "n >= to.N) continue", "n >= to.N - 4) continue"),
+    "the last row left out": (any_case, "if (m >= to.M ||", "if (m >= to.M - 1 ||"),
+    "a group of warps left out": (few, "splits * WARPS_K; ++giver", "splits; ++giver"),
+    "full stages not waited for": (any_case, "barrier_wait(&shared.full[stage]", "(void)(0"),
+    "a stage never given back": (any_case, "if (done >= 0)", "if (false)"),
+    "x never announced": (any_case, "barrier_arrive_expecting(full, X_BYTES);", ""),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES.keys())
+def test_the_cases_notice_a_mistake(mistake):
+    shows, right, wrong = mistake
+    cases = [case for case in [*CASES, *map(_longer, EVERY_WAY)] if shows(case)]
+    some = random.Random(0).sample(cases, min(3, len(cases)))
+    assert any(gets_it_wrong(case, right, wrong) for case in some)
+
+
+def _longer(case):
+    return replace(case, M=9, N=64, least_K=3072, rows=16) if case.rows == 16 else case
+
+
+# How exact it is
+
+
+@pytest.mark.parametrize("rows", [16, 32])
+def test_activations_of_one_sign_keep_the_error(rows):
+    case = Case(4, M=3, N=64, least_K=1024, data=RANDOM, rows=rows)
+    inputs = make_case(case)
+    inputs = replace(inputs, x=inputs.x.abs())
+    assert is_right(case, inputs, run(case, inputs))
+
+
+@pytest.mark.parametrize("mean", [0, 3])
+@pytest.mark.parametrize("zero", [-1.5, 0, 127, 140.25, 255])
+@pytest.mark.parametrize(
+    "M, step, most", [(16, 2**-11, 2**-11), (17, 2**-11, 2**-11), (17, 2**-18, 1e-3)]
+)
+def test_zeros_away_from_the_middle_keep_the_error(M, step, most, zero, mean):
+    """What a group's weights have in common adds up where x has a mean: of zeros' whole parts
+    nothing is rounded. The smallest step is that of `layer_operands.fits_16_bits`."""
+    generator = torch.Generator().manual_seed(0)
+    N, K = 32, 1024
+    W_q = (40 * torch.randn(N, K, generator=generator) + zero).round().clamp(0, 255).byte()
+    scales = ((torch.rand(N, K // 128, generator=generator) + 1) * step).half().float()
+    zeros = torch.full_like(scales, zero)
+    x = (torch.randn(M, K, generator=generator) + mean).half()
+    kernel = load(BATCH, nbits=8, group_size=128)
+    y = kernel(x, *kernel.pack(W_q, scales, zeros)).double()
+    exact = QuantizedWeight(W_q, scales, zeros, 8, 128).dequantize(torch.float64) @ x.double().T
+    assert (y - exact.T).norm() <= most * exact.norm()
+
+
+@pytest.mark.parametrize("rows", [16, 32])
+def test_what_is_no_number_stays_in_its_row_or_column(rows):
+    case = Case(4, M=3, N=24, least_K=256, rows=rows)
+    inputs = make_case(case)
+    inputs.x[1, 7], inputs.scales[3] = torch.nan, torch.nan
+    lost = torch.zeros(3, 24, dtype=torch.bool)
+    lost[:, 3] = lost[1] = True
+    assert torch.equal(run(case, inputs).isnan(), lost)
+
+
+# Calls
+
+TABLE = """
+__host__ __device__ constexpr float offset_of(int f) { return 0; }
+__device__ half2 dequant_pair(uint32_t pairs, int f) {
+  const float table[] = {-8.0f, -7.0f, -6.0f, -5.0f, -4.0f, -3.0f, -2.0f, -1.0f,
+                         0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f};
+  const uint32_t word = pairs >> 4 * f;
+  return __floats2half2_rn(table[word & 15], table[word >> 16 & 15]);
+}"""
+
+
+@pytest.mark.parametrize("case", EVERY_WAY, ids=str)
+def test_your_numbers_are_what_runs(case):
+    inputs = make_case(case)
+    kernel = case.load(replace={"dequant_pair": TABLE})
+    y = run(case, replace(inputs, zeros=inputs.zeros - 8), kernel=kernel)
+    assert is_right(case, inputs, y)
+
+
+def test_the_gemvs_text_of_4_bits_fits_too():
+    case = EVERY_WAY[0]
+    kernel = case.load(replace={"dequant_pair": sources.hole("dequant_pair", "gemv_a16w84_fast")})
+    inputs = make_case(case)
+    assert is_right(case, inputs, run(case, inputs, kernel=kernel))
+
+
+def test_an_error_in_a_text_is_the_learners_line():
+    with pytest.raises(KernelTextError, match="dequant_pair, line 6: .*wort"):
+        broken = TABLE.replace("[word & 15]", "[wort & 15]")
+        load(BATCH, 4, group_size=128, replace={"dequant_pair": broken}, device="cpu")
+
+
+class OnGpu(torch.Tensor):
+    is_cuda = True
+
+
+def test_out_that_begins_between_two_pieces_is_written_all_the_same(monkeypatch):
+    """A GPU writes four outputs at once; the simulator lays tensors out anew and would not see."""
+    case, places = EVERY_WAY[0], []
+
+    def ready(text, plan, device):
+        def launch(pointers):
+            places.append(pointers[-1] % 16)
+            buffer = (ctypes.c_uint16 * case.M * case.N).from_address(pointers[-1])
+            torch.frombuffer(buffer, dtype=torch.float16).fill_(7)
+
+        return launch
+
+    monkeypatch.setattr(BatchText, "ready", ready)
+    out = torch.zeros(case.M * case.N + 1).half()[1:].view(case.M, case.N).as_subclass(OnGpu)
+    case.load()._text.run(case.plan(), {}, out)
+    assert places == [0] and (out == 7).all()
+
+
+def test_any_number_of_rows_may_follow_another():
+    kernel = load(BATCH, 4, group_size=128)
+    for M in (5, 20, 0, 5):
+        case = Case(4, M, 16, 256)
+        inputs = make_case(case)
+        operands = inputs.operands(case, kernel)
+        y = kernel(**operands)
+        assert y.shape == (M, 16)
+        assert torch.equal(y, inputs.product(case).exact().half())
+
+
+def test_bulk_copies_begin_at_16s_of_bytes(addresses):
+    case = Case(4, M=2, N=16, least_K=256, memory=UNALIGNED)
+    inputs = make_case(case)
+    assert is_right(case, inputs, run(case, inputs))
+    assert addresses and not any(address % 16 for address in addresses)
+
+
+@pytest.mark.parametrize(
+    "N, K, told", [(12, 128, "takes N in 8s .* got N = 12"), (8, 192, "K in 128s, .* K = 192")]
+)
+def test_weights_beyond_it_are_refused(N, K, told):
+    kernel = load(BATCH, 4)
+    W_q = torch.zeros(N, K, dtype=torch.uint8)
+    with pytest.raises(ValueError, match=told):
+        kernel(torch.ones(2, K).half(), *kernel.pack(W_q, 1.0, 0.0))
+
+
+def test_one_bit_is_refused_before_weights_are_packed():
+    with pytest.raises(ValueError, match="^nbits must be 8, 4 or 2 for gemm_a16wn_fast, got 1$"):
+        load(BATCH, 1)
+
+
+def test_rows_whose_pieces_an_int_cannot_count_are_refused():
+    longest = 2**26
+    arrange = plan(300, 8, longest, multiprocessors=1).arrange
+    assert arrange.grid[0] * arrange.threads < 2**31
+    with pytest.raises(ValueError, match=f"K may be up to {longest}, got .*: split K over calls"):
+        plan(300, 8, longest + 128)
+
+
+def test_bfloat16_is_refused():
+    with pytest.raises(ValueError, match="x_dtype must be torch.float16 for gemm_a16wn_fast"):
+        load(BATCH, 4, torch.bfloat16)
+
+
+def test_another_gpu_is_refused(monkeypatch):
+    kernel = load(BATCH, 4)
+    operands = kernel.pack(torch.zeros(8, 128, dtype=torch.uint8), 1.0, 0.0)
+    monkeypatch.setattr(batch_kernel, "machine_of", lambda device: ((8, 0), 108))
+    with pytest.raises(ValueError, match="needs compute capability 9.0, and cpu has 8.0"):
+        kernel(torch.ones(2, 128).half(), *operands)
