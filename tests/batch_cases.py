@@ -27,11 +27,11 @@ from whole_zeros import many_rows_error_bound
 
 from gemlite_edu import load
 from gemlite_edu.kernels import gemm_fast
-from gemlite_edu.kernels.gemm_fast import _SHAPES, FAST_GEMM, _Cut
-from gemlite_edu.kernels.gemv_fast import FastWeights
+from gemlite_edu.kernels.fast_weights import FastWeights
+from gemlite_edu.kernels.gemm_fast import _SHAPES, _Cut
 from gemlite_edu.numbers.bounds import parts_error_bound
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
-from gemlite_edu.runners import batch_kernel
+from gemlite_edu.runners import kernel as kernel_module
 
 BATCH = "gemm_a16wn_fast"
 _ROWS_OF_MMA = 16
@@ -59,6 +59,10 @@ class Case(fast_cases.Case):
         """Products are cut as the case says."""
         return _cut_as(self)
 
+    def machine_of(self, device):
+        """The machine, whose GPU alone has clusters."""
+        return self.machine._replace(largest_cluster=4 if device.type == "cuda" else 1)
+
     def build(self):
         """A text that differs where the library does."""
         return str(self.plan("cuda").product.defines)
@@ -83,12 +87,11 @@ def _cut_as(case):
     def the_one_cut(M, largest_cluster):
         return [_Cut(case.rows, *shape, min(case.splits, largest_cluster))]
 
-    (kind,) = FAST_GEMM.values()
-    kind.plan.cache_clear()
-    machine = mock.patch.object(batch_kernel, "machine_of", lambda device: case.machine)
+    gemm_fast.plan_gemm.cache_clear()
+    machine = mock.patch.object(kernel_module, "machine_of", case.machine_of)
     with machine, mock.patch.object(gemm_fast, "_cuts", the_one_cut):
         yield
-    kind.plan.cache_clear()
+    gemm_fast.plan_gemm.cache_clear()
 
 
 FACTORS = {

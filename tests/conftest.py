@@ -36,13 +36,13 @@ def shown(monkeypatch):
 @pytest.fixture
 def addresses(monkeypatch):
     """Where the tensors lie that CUDA kernels are launched with; the simulator copies them."""
-    from gemlite_edu.runners.kernel_text import KernelText
+    from gemlite_edu.runners.program import Program
 
-    found, run = [], KernelText.run
+    found, run = [], Program.run
 
     def watched(text, plan, tensors, out):
         found.extend(t.data_ptr() for t in tensors.values() if t is not None)
         run(text, plan, tensors, out)
 
-    monkeypatch.setattr(KernelText, "run", watched)
+    monkeypatch.setattr(Program, "run", watched)
     return found

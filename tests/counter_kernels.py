@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import torch
 
 from gemlite_edu import load
-from gemlite_edu.kernels.gemv import KERNELS, Launch
+from gemlite_edu.kernels.gemv import KERNELS
+from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.numbers.checks import pointers_of
 from gemlite_edu.runners import simulator
-from gemlite_edu.runners.load import Kernel
+from gemlite_edu.runners.kernel import Kernel
 
 ELEMENTS = 8192
 LENGTH = 113  # n
@@ -265,7 +266,7 @@ class SmallKernel:
         capability = torch.cuda.get_device_capability(device)
         library = cuda.build_kernel(self.text, "kernel", {}, capability)
         x, y = (tensor.to(device) for tensor in self._tensors())
-        plan = Launch({}, (BLOCKS, 1), THREADS, 0, (LENGTH,))
+        plan = Launch((BLOCKS, 1), THREADS, 0, (LENGTH,))
         cuda.ReadyLaunch(library, plan, device)(pointers_of((x, y)))
 
 

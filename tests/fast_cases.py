@@ -17,11 +17,12 @@ from ternary_cases import PLAIN, SLICED, T_VIEW, UNALIGNED, integers, laid_out
 from ternary_cases import rows_where_pairs_meet as pairwise
 
 from gemlite_edu import load
-from gemlite_edu.kernels.gemv_fast import FastWeights
+from gemlite_edu.kernels.fast_weights import FastWeights
+from gemlite_edu.kernels.machine import SIMULATED, TURING, Machine
 from gemlite_edu.numbers.bounds import ScaledProduct, parts_error_bound
 from gemlite_edu.numbers.errors import KernelFault
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
-from gemlite_edu.runners import fast_kernel
+from gemlite_edu.runners import kernel as kernel_module
 
 FAST = "gemv_a16wn_fast"
 FP16, BF16 = torch.float16, torch.bfloat16
@@ -30,7 +31,8 @@ MIDDLE, CODES, FRACTIONS = "middle", "codes", "fractions"
 
 # (compute capability, multiprocessors) that a launch is planned for. Few multiprocessors: blocks of
 # many tiles. Little memory: rows of x take turns, and so do tiles.
-MANY_BLOCKS, FEW_BLOCKS, LITTLE_MEMORY = ((9, 0), 132), ((9, 0), 2), ((7, 5), 1)
+MANY_BLOCKS, FEW_BLOCKS = SIMULATED, SIMULATED._replace(multiprocessors=2)
+LITTLE_MEMORY = Machine(TURING, 1)
 
 _MOST_NOT_ZERO = 4096  # of an exact row of x: sums are to be exact in float32
 LARGEST_OFFSET = {8: 0, 4: 64, 2: 256, 1: 256}  # that the texts leave on codes
@@ -54,7 +56,7 @@ class Case:
     zeros: str = CODES
     data: str = EXACT
     memory: str = PLAIN
-    machine: tuple = MANY_BLOCKS
+    machine: Machine = MANY_BLOCKS
 
     def load(self, **options):
         """The kernel of this case."""
@@ -67,11 +69,11 @@ class Case:
     def plan(self, device="cpu"):
         """What the kernel decides for this case."""
         with self.as_planned():
-            return self.load()._plan(self.M, self.N, self.K + -self.K % 8, torch.device(device))
+            return self.load().plan(self.M, self.N, self.K, torch.device(device))
 
     def build(self):
         """A text that differs where the library does."""
-        return str(self.plan().defines)
+        return str(self.plan().product.defines)
 
     def inputs(self, x, W_q, scales, zeros):
         """The `Inputs` of these tensors."""
@@ -171,7 +173,7 @@ def _compile_for_gpu(case):
 @contextmanager
 def launched_as_on(machine):
     """Launches as on such a machine."""
-    with mock.patch.object(fast_kernel, "machine_of", lambda device: machine):
+    with mock.patch.object(kernel_module, "machine_of", lambda device: machine):
         yield
 
 
@@ -187,7 +189,7 @@ class Inputs:
     def operands(self, case, kernel, device="cpu"):
         """Arguments of the `kernel` of `case`, on `device`."""
         packed = kernel.pack(*(tensor.to(device) for tensor in self.to_pack()))
-        tensors = zip(("W_packed", "scales", "zeros"), packed, strict=True)
+        tensors = zip(("W", "scales", "zeros"), packed, strict=True)
         given = {"x": self.x.to(device)} | dict(tensors)
         return {name: _laid_out(tensor, case.memory) for name, tensor in given.items()}
 
@@ -281,7 +283,7 @@ def with_text(case, right, wrong):
     """The kernel of a case, with a mistake in its text."""
     kernel = case.load()
     assert right in kernel.source, "the kernel's text has changed: change the mistake with it"
-    text = getattr(kernel._text, "_product", kernel._text)
+    text = kernel._program
     text.source = kernel.source.replace(right, wrong)
     return kernel
 

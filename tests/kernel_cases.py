@@ -14,7 +14,8 @@ from math import gcd
 import torch
 
 from gemlite_edu import load, pack_warped_int32
-from gemlite_edu.kernels.gemv import KERNELS, rows_in_one_pass
+from gemlite_edu.kernels.gemv import KERNELS
+from gemlite_edu.kernels.plan import rows_in_one_pass
 from gemlite_edu.numbers import reference
 from gemlite_edu.numbers.quantize import QuantizedWeight
 from gemlite_edu.packing import pack_3bit_planes, pack_sparse_1in2

@@ -13,10 +13,11 @@ from unittest import mock
 import torch
 
 from gemlite_edu import load, pack_bitnet_2bit
+from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.numbers import reference
 from gemlite_edu.numbers.reference import FP32_ROUNDOFF
 from gemlite_edu.packing import FRAGMENTS
-from gemlite_edu.runners import ternary_kernel
+from gemlite_edu.runners import kernel as kernel_module
 
 GEMV, GEMM = "gemv_a8w2_dp4a", "gemm_a8w2_wmma"
 INT32, FP16, BF16 = torch.int32, torch.float16, torch.bfloat16
@@ -75,10 +76,10 @@ class Case:
         return load(name, fragment=fragment, y_dtype=self.y_dtype, **options)
 
     def plan(self):
-        """The `Launch` of this case in the simulator, or on a device of its capability."""
+        """The `Plan` of this case in the simulator, or on a device of its capability."""
         M, N, K = self.M, self.outputs, -(-self.K // 32) * 32
         with launched_as_on(self.capability):
-            return self.load()._plan(M, N, K, ternary_kernel.capability_of(torch.device("cpu")))
+            return self.load().plan(M, N, K)
 
     def __str__(self):
         told = [f"{'-'.join(filter(None, self.variant))}-M{self.M}-N{self.N}-K{self.K}"]
@@ -162,7 +163,7 @@ CASES = all_cases()
 
 def one_case_of_each_build(cases):
     """As few cases as need every library that `cases` need."""
-    return list({(case.variant, str(case.plan().defines)): case for case in cases}.values())
+    return list({(case.variant, str(case.plan().product.defines)): case for case in cases}.values())
 
 
 def compile_for_gpu(case):
@@ -178,7 +179,8 @@ def launched_as_on(capability):
     if capability is None:
         yield
         return
-    with mock.patch.object(ternary_kernel, "capability_of", lambda device: capability):
+    machine = SIMULATED._replace(capability=capability)
+    with mock.patch.object(kernel_module, "machine_of", lambda device: machine):
         yield
 
 
@@ -196,7 +198,7 @@ class Inputs:
         """Arguments of the kernel of `case`, on `device`."""
         arguments = {
             "x": laid_out(self.x.to(device), case.memory),
-            "W_packed": laid_out(self.W_packed.to(device), case.memory),
+            "W": laid_out(self.W_packed.to(device), case.memory),
         }
         if case.gives_N:
             arguments["N"] = case.N

@@ -12,11 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-import torch
-
 from gemlite_edu.kernels import sources
 from gemlite_edu.kernels.gemv import KERNELS
-from gemlite_edu.kernels.machine import SIMULATED_CAPABILITY
+from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.runners import cuda
 from gemlite_lab.bench import instructions
 from gemlite_lab.bench.ladder import RungKernel, rungs
@@ -45,9 +43,9 @@ def nvcc_version():
 
 def counts_of_kernel(name, nbits, group_size=None):
     """Instructions of one turn of the inner loop of a kernel that takes a word a turn."""
-    kind = KERNELS[name]
-    plan = kind.plan(1, _ANY_N, _ANY_K, kind.x_dtypes[0], SIMULATED_CAPABILITY, nbits, group_size)
-    loops = loops_of(machine_code(sources.expand(name), plan.defines))
+    spec = KERNELS[name].completed(nbits, group_size=group_size)
+    launch = spec.plan(1, _ANY_N, _ANY_K, SIMULATED).product
+    loops = loops_of(machine_code(sources.expand(name), launch.defines))
     return counted(inner_loop(loops, "LDS", 32 // nbits), 32 // nbits)
 
 
@@ -56,8 +54,8 @@ def counts_of_rung(rung, nbits):
     if rung.shape is None:
         return counts_of_kernel(rung.kernel, nbits, GROUP_SIZE)
     kernel = RungKernel(rung, nbits)
-    plan = kernel._plan(1, _ANY_N, _ANY_K, torch.device("cpu"))
-    loop = inner_loop(loops_of(machine_code(kernel.source, plan.defines)), "HMMA")
+    launch = kernel.plan(1, _ANY_N, _ANY_K).product
+    loop = inner_loop(loops_of(machine_code(kernel.source, launch.defines)), "HMMA")
     return counted(loop, loop.count("HMMA") * _WEIGHTS_OF_A_PRODUCT)
 
 

@@ -1,20 +1,21 @@
 """How the product for batches is cut into blocks for all multiprocessors at once."""
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import torch
 
-from gemlite_edu.kernels.gemv import Launch
-from gemlite_edu.kernels.gemv_fast import WHOLE_ROW, FastWeights
-from gemlite_edu.kernels.machine import shared_bytes_per_block
+from gemlite_edu.kernels.fast_weights import Types
+from gemlite_edu.kernels.gemv_fast import FastGemv
+from gemlite_edu.kernels.machine import HOPPER, shared_bytes_per_block
+from gemlite_edu.kernels.plan import WARP_SIZE, WHOLE_ROW, Launch, Plan
 
-HOPPER = (9, 0)  # the one compute capability with wgmma
 WIDTHS = (8, 4, 2)
 N_TILE = 8  # outputs whose scales are whole pieces of a bulk copy
 LONGEST_K = 2**26  # the texts that arrange x count threads in 32 bits
 
-_WARP_SIZE, _BRINGERS = 32, 2
+_BRINGERS = 2  # warps that bring stages
 _ROW_BYTES, _BARRIER_BYTES, _STAGE_ALIGNMENT = 64, 16, 128  # words of a step; barriers of a stage
 _MOST_STAGES = 16
 _ROWS_OF_MMA = 16  # of x: these go to mma.sync and need sums of x, more rows to wgmma
@@ -32,64 +33,66 @@ _SHAPES = {
 }
 
 
-class BatchPlan(NamedTuple):
-    """The launches that make an image of x, and the product of it; the image has so many halves."""
+@dataclass(frozen=True, kw_only=True)
+class FastGemm(FastGemv):
+    """gemm_a16wn_fast: a product of many rows with `PlaneTiles`, for Hopper and the simulator.
 
-    arrange: Launch
-    product: Launch
-    image_halves: int
+    x is float16; N is a multiple of 8, K of 512 // nbits. Beyond 16 rows a weight and its scale are
+    rounded to float16.
+    """
 
-    @property
-    def way(self):
-        """The instruction of tensor cores that the image is for."""
-        return "mma" if self.product.defines["ROWS"] == _ROWS_OF_MMA else "wgmma"
+    name: str = "gemm_a16wn_fast"
 
-    @property
-    def grid(self):
-        """(blocks, blocks of rows of x) of the first: the second has blocks in one dimension."""
-        return self.arrange.grid
-
-
-class FastGemm:
-    """gemm_a16wn_fast: clusters of blocks that share out K."""
-
-    text, entry = "gemm_a16wn_fast", "gemm"
     x_dtypes = (torch.float16,)
-    takes_nbits = is_packed = True
+    entry = "gemm"
+    texts = ("gemm_a16wn_fast", "arrange_for_mma", "arrange_for_wgmma")
+    on_older_gpus = "gemv_a16wn_fast"
 
-    def weights(self, nbits, group_size):
-        """The `FastWeights` that `load` is given; ValueError for a width that the text has not."""
-        if nbits not in WIDTHS:
-            raise ValueError(f"nbits must be 8, 4 or 2 for gemm_a16wn_fast, got {nbits}")
-        return FastWeights(nbits, group_size)
+    @cached_property
+    def weights(self):
+        """What the text must know of the weights; ValueError for a width or group it has not."""
+        if self.nbits not in WIDTHS:
+            raise ValueError(f"nbits must be 8, 4 or 2 for gemm_a16wn_fast, got {self.nbits}")
+        return super().weights
 
-    @staticmethod
-    @lru_cache(maxsize=1024)
-    def plan(M, N, K, types, weights, multiprocessors, largest_cluster):
-        """The `BatchPlan` for y (M, N); ValueError where weights do not fit the text.
+    @property
+    def text(self):
+        """Its CUDA text: a name of `sources`."""
+        return self.name
 
-        largest_cluster: 1, 2 or 4 blocks that may share out K.
-        """
-        if K % weights.step or N % N_TILE:
-            raise ValueError(
-                f"gemm_a16wn_fast takes N in {N_TILE}s and K in {weights.step}s, got N = {N} and "
-                f"K = {K}: use gemv_a16wn_fast"
-            )
-        if K > LONGEST_K:
-            raise ValueError(f"K may be up to {LONGEST_K}, got {K}: split K over calls")
-        best = best_cut(M, N, K, types, weights, multiprocessors, largest_cluster)
-        image_halves, arrange = _arrange(M, K, best.rows, weights)
-        product = best.product(M, N, K, types, weights, multiprocessors)
-        return BatchPlan(arrange, product, image_halves)
+    def plan(self, M, N, K, machine):
+        """The `Plan` for y (M, N); ValueError for a machine without wgmma."""
+        types = Types(self.x_dtype, self.y_dtype, torch.float16, torch.float16)
+        return plan_gemm(M, N, K, types, self.weights, machine)
 
 
 FAST_GEMM = {"gemm_a16wn_fast": FastGemm()}
 
 
-def best_cut(M, N, K, types, weights, multiprocessors, largest_cluster):
-    """The `_Cut` that costs least; what it is given is as of `FastGemm.plan`."""
-    cuts = [cut for cut in _cuts(M, largest_cluster) if cut.is_deep_enough(types, weights)]
-    return min(cuts, key=lambda cut: cut.cost(M, N, K // weights.step, multiprocessors))
+@lru_cache(maxsize=1024)
+def plan_gemm(M, N, K, types, weights, machine):
+    """The `Plan` for y (M, N): an image of x, and the product; ValueError where none fits."""
+    if machine.capability != HOPPER:
+        raise ValueError(
+            "gemm_a16wn_fast needs compute capability 9.0, and this GPU has "
+            f"{machine.named}: use gemv_a16wn_fast"
+        )
+    if K % weights.step or N % N_TILE:
+        raise ValueError(
+            f"gemm_a16wn_fast takes N in {N_TILE}s and K in {weights.step}s, got N = {N} and "
+            f"K = {K}: use gemv_a16wn_fast"
+        )
+    if K > LONGEST_K:
+        raise ValueError(f"K may be up to {LONGEST_K}, got {K}: split K over calls")
+    cut = best_cut(M, N, K, types, weights, machine)
+    image_halves, arrange = _arrange(M, K, cut.rows, weights)
+    return Plan((arrange, cut.product(M, N, K, types, weights, machine)), image_halves)
+
+
+def best_cut(M, N, K, types, weights, machine):
+    """The `_Cut` that costs least for a problem that `plan_gemm` takes."""
+    cuts = [cut for cut in _cuts(M, machine.largest_cluster) if cut.is_deep_enough(types, weights)]
+    return min(cuts, key=lambda cut: cut.cost(M, N, K // weights.step, machine.multiprocessors))
 
 
 def _cuts(M, largest_cluster):
@@ -185,7 +188,7 @@ class _Cut(NamedTuple):
         used += self.block_n * (_ROW_BYTES + scales)
         return -(-used // _STAGE_ALIGNMENT) * _STAGE_ALIGNMENT
 
-    def product(self, M, N, K, types, weights, multiprocessors):
+    def product(self, M, N, K, types, weights, machine):
         """The `Launch` of the product."""
         stages = self.stages(types, weights)
         defines = {
@@ -200,13 +203,16 @@ class _Cut(NamedTuple):
             "SPLITS": self.splits,
             **types.defines,
         }
+        multiprocessors = machine.multiprocessors
         tiles, (turns, _) = self.tiles_of(M, N), self.turns(M, N, multiprocessors)
         whole = min(turns * self.clusters_at_once(multiprocessors), tiles // self.splits)
         grid = ((whole + tiles - whole * self.splits) * self.splits, 1)
-        threads = (self.warps_n * self.warps_k + _BRINGERS) * _WARP_SIZE
+        threads = (self.warps_n * self.warps_k + _BRINGERS) * WARP_SIZE
         shared = stages * (self.stage_bytes(types, weights) + _BARRIER_BYTES) + self.room_bytes
-        integers = (M, N, K, whole)
-        return Launch(defines, grid, threads, shared, integers, self.splits, starts_early=True)
+        about = dict(
+            cluster=self.splits, starts_early=True, text=FastGemm.name, entry=FastGemm.entry
+        )
+        return Launch(grid, threads, shared, (M, N, K, whole), defines, **about)
 
 
 def _arrange(M, K, rows, weights):
@@ -216,9 +222,9 @@ def _arrange(M, K, rows, weights):
         defines |= {"TILE_K": weights.step, "PART": weights.part}
         codes_of_a_thread = 8
     blocks, row_blocks = rows * K // (codes_of_a_thread * _ARRANGE_THREADS), -(-M // rows)
-    early = rows <= _FEW_ROWS
-    grid = (blocks, row_blocks)
-    launch = Launch(defines, grid, _ARRANGE_THREADS, 0, (M, K), starts_early=early)
+    way = "mma" if rows == _ROWS_OF_MMA else "wgmma"
+    about = dict(starts_early=rows <= _FEW_ROWS, text=f"arrange_for_{way}", entry="arrange")
+    launch = Launch((blocks, row_blocks), _ARRANGE_THREADS, 0, (M, K), defines, **about)
     return row_blocks * _image_halves(rows, K, weights), launch
 
 

@@ -1,132 +1,201 @@
-"""What the host must know of each kernel to launch it; the text knows the rest."""
+"""The GEMVs that the lessons build: on unquantized weights, and around the skeleton gemv.cuh."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 
-from gemlite_edu.kernels.machine import SHARED_BYTES_WITHOUT_OPT_IN, shared_bytes_per_block
+from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.machine import SHARED_BYTES_WITHOUT_OPT_IN
+from gemlite_edu.kernels.plan import (
+    WARP_SIZE,
+    WHOLE_ROW,
+    Launch,
+    Plan,
+    check_sizes,
+    codes_per_group,
+    rows_in_one_pass,
+)
+from gemlite_edu.kernels.spec import Spec
+from gemlite_edu.numbers.checks import check_int32_range, check_matrix, per_group
+from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.packing import BitPlanes3, Sparse1in2, WarpInterleaved
 
 _X_TYPES = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16", torch.int8: "int8_t"}
-_WARP_SIZE = 32
-_MAX_ROWS = 8  # of x that share one pass over the packed weights
-_WHOLE_ROW = 0x7FFFFFFF  # GROUP_SIZE of one scale per output
+_THREADS = 1024
+_SHARED_BY_ROWS = (
+    "scales and zeros are loaded for each row of x: a GPU's compiler loads them once for the rows "
+    "of a pass"
+)
 
 
-class Launch(NamedTuple):
-    """One launch: integers follow the tensors as arguments.
+class _Gemv(Spec):
+    """What both families of GEMVs have in common."""
 
-    cluster: neighbours of the grid's first dimension that reach each other's shared memory.
-    starts_early: before the kernel ahead of it has ended, whose work its text waits for.
-    """
+    usual_shape = (1, None)
 
-    defines: dict
-    grid: tuple[int, int]
-    threads: int
-    shared_bytes: int
-    integers: tuple[int, ...]
-    cluster: int = 1
-    starts_early: bool = False
+    @property
+    def counted_as(self):
+        """Its name in the records of Nsight Compute."""
+        width = "" if self.nbits is None else f", {self.nbits} bits"
+        return f"{self.name}{width}, {str(self.x_dtype)[6:]}"
+
+    def _check_columns(self, x, W, expected, what):
+        K, columns = x.shape[1], W.shape[1]
+        if columns != expected:
+            raise ValueError(
+                f"x has K = {K}, for which W must have {expected} columns of {what}, got {columns}"
+            )
+        check_sizes(len(x), len(W), K)
+
+    def _plan_of_one(self, defines, grid, threads, shared, integers):
+        defines = {"X_T": _X_TYPES[self.x_dtype]} | defines
+        launch = Launch(grid, threads, shared, integers, defines, text=self.text, entry=self.entry)
+        return Plan((launch,))
 
 
-@dataclass(frozen=True)
-class PlainLaunch:
-    """Unquantized weights: y = x Wᵀ."""
+@dataclass(frozen=True, kw_only=True)
+class PlainGemv(_Gemv):
+    """A GEMV on unquantized weights: y = x Wᵀ. stages_x: all of x in dynamic shared memory."""
 
-    stages_x: bool = False  # all of x in dynamic shared memory
-    threads: int = 1024
-    threads_per_output: int = _WARP_SIZE
-    x_dtypes = (torch.float16, torch.bfloat16)
+    stages_x: bool = False
+    threads: int = _THREADS
+    threads_per_output: int = WARP_SIZE
+
     takes_nbits = is_packed = False
 
-    def plan(self, M, N, K, x_dtype, capability, **compiled_in):
-        """The `Launch` for y (M, N); ValueError where x is too long for a block."""
-        shared = K * x_dtype.itemsize * self.stages_x
-        limit = shared_bytes_per_block(capability)
+    def operands(self, x, W, scales, zeros):
+        """({"x", "W"}, (M, N, K)); W is (N, K) of the type of x."""
+        check_matrix("x", x, self.x_dtype)
+        check_matrix("W", W, self.x_dtype)
+        self._check_columns(x, W, x.shape[1], "weights")
+        if scales is not None or zeros is not None:
+            raise ValueError(f"{self.name} takes unquantized weights: leave scales and zeros out")
+        return {"x": x.contiguous(), "W": W.contiguous()}, (len(x), *W.shape)
+
+    def plan(self, M, N, K, machine):
+        """The `Plan` for y (M, N); ValueError where x is too long for a block."""
+        K = K or 1
+        shared, limit = K * self.x_dtype.itemsize * self.stages_x, machine.shared_bytes_per_block
         if shared > limit:
             raise ValueError(
                 f"x of K = {K} takes {shared} bytes of shared memory, and a block of compute "
-                f"capability {capability[0]}.{capability[1]} has {limit}: split K over calls"
+                f"capability {machine.named} has {limit}: split K over calls"
             )
         grid = (-(-N * self.threads_per_output // self.threads), M)
-        return Launch({"X_T": _X_TYPES[x_dtype]}, grid, self.threads, shared, (N, K))
+        return self._plan_of_one({}, grid, self.threads, shared, (N, K))
 
 
-@dataclass(frozen=True)
-class PackedLaunch:
-    """Packed weights with scales and zeros: the kernels that gemv.cuh is the skeleton of.
+@dataclass(frozen=True, kw_only=True)
+class PackedGemv(_Gemv):
+    """A GEMV on packed weights with scales and zeros, around the skeleton gemv.cuh.
 
-    make_layout: a layout of `packing`; takes_nbits: made with the width of the codes.
+    make_layout: a layout of `packing`, made with the width of the codes if the kernel takes any.
     """
 
     make_layout: Callable
-    takes_nbits: bool = False
-    x_dtypes: tuple[torch.dtype, ...] = (torch.float16, torch.bfloat16)
-    threads = 1024
-    is_packed = True
+    x_dtypes: tuple[torch.dtype, ...] = Spec.x_dtypes
 
-    def layout(self, nbits):
-        """The layout of the packed words of `nbits`-bit codes."""
-        return self.make_layout(nbits) if self.takes_nbits else self.make_layout()
+    @property
+    def takes_nbits(self):
+        """Whether the width is the caller's choice."""
+        return self.make_layout is WarpInterleaved
 
-    def plan(self, M, N, K, x_dtype, capability, nbits, group_size):
-        """The `Launch` for y (M, N), of any K and on any device."""
-        layout = self.layout(nbits)
-        rows = rows_in_one_pass(M)
-        most_tiles = SHARED_BYTES_WITHOUT_OPT_IN // (rows * x_dtype.itemsize * layout.tile)
+    @property
+    def y_dtype(self):
+        """Type of y: sums of int8 x are int32."""
+        return torch.int32 if self.x_dtype == torch.int8 else self.x_dtype
+
+    def layout(self, K):
+        """The layout of the packed words; it is the same for every K."""
+        return self.make_layout(self.nbits) if self.takes_nbits else self.make_layout()
+
+    def with_texts(self, texts):
+        """This spec; KernelTextError where a text would read the codes of several groups as one."""
+        if self.group_size is None:
+            if "scaled_dot" in texts:
+                raise ValueError("scaled_dot is for scales in groups: load with a group_size")
+            return self
+        text = sources.without_comments(texts.get("dequant_dot", "CODES_PER_GROUP"))
+        layout = self.layout(None)
+        codes = codes_per_group(layout, self.group_size)
+        is_whole_word = codes == codes_per_group(layout, None)
+        if not ("CODES_PER_GROUP" in text or "scaled_dot" in texts or is_whole_word):
+            raise KernelTextError(
+                f"with group_size = {self.group_size} dequant_dot is called with {codes} codes at "
+                "a time, which share a group: let its loop end at CODES_PER_GROUP"
+            )
+        return self
+
+    def operands(self, x, W, scales, zeros):
+        """({"x", "W", "scales", "zeros"}, (M, N, K)); W: words, scales and zeros as for a call."""
+        check_matrix("x", x, self.x_dtype)
+        check_matrix("W", W, torch.int32)
+        (M, K), N, layout = x.shape, len(W), self.layout(x.shape[1])
+        self._check_columns(x, W, layout.packed_shape(N, K)[1], f"{layout.nbits}-bit words")
+        tensors = {"x": x.contiguous(), "W": W.contiguous()}
+        return tensors | self._scales_and_zeros(scales, zeros, N, K, x.device), (M, N, K)
+
+    def _scales_and_zeros(self, scales, zeros, N, K, device):
+        group_size = self.group_size or K
+        if K % group_size:
+            raise ValueError(
+                f"x has K = {K}, which is not whole groups of {group_size}: "
+                f"load with another group_size, or pad K"
+            )
+        shape, is_integer = (N, K // group_size), self.x_dtype == torch.int8
+        dtype = torch.int32 if is_integer else torch.float32
+        scales = 1 if is_integer and scales is None else scales
+        given, found = {"scales": scales, "zeros": zeros}, {}
+        for name, value in given.items():
+            if value is None:
+                raise TypeError(
+                    f"{self.name} needs {name}: a number, or {str(dtype)[6:]} {shape} or ({N}, 1)"
+                )
+            found[name] = per_group(name, value, shape, dtype, device)
+        if is_integer:
+            check_int32_range(K, self.nbits, **given)
+        return found
+
+    def plan(self, M, N, K, machine):
+        """The `Plan` for y (M, N), of any K and on any machine; K None: of one group."""
+        K = K or self.group_size or 1
+        layout, rows = self.layout(K), rows_in_one_pass(M)
+        bytes_of_a_tile = rows * self.x_dtype.itemsize * layout.tile
+        most_tiles = SHARED_BYTES_WITHOUT_OPT_IN // bytes_of_a_tile
         tiles_staged = min(most_tiles, layout.padded_K(K) // layout.tile)
         defines = {
-            "X_T": _X_TYPES[x_dtype],
             "ROWS": rows,
-            "GROUP_SIZE": group_size or _WHOLE_ROW,
-            "CODES_PER_GROUP": codes_per_group(layout, group_size),
+            "GROUP_SIZE": self.group_size or WHOLE_ROW,
+            "CODES_PER_GROUP": codes_per_group(layout, self.group_size),
         }
         if self.takes_nbits:
-            defines["W_NBITS"] = nbits
-        grid = (-(-N * _WARP_SIZE // self.threads), -(-M // rows))
-        integers = (M, N, K, K // (group_size or K), tiles_staged)
-        shared = rows * tiles_staged * layout.tile * x_dtype.itemsize
-        return Launch(defines, grid, self.threads, shared, integers)
+            defines["W_NBITS"] = self.nbits
+        grid = (-(-N * WARP_SIZE // _THREADS), -(-M // rows))
+        integers = (M, N, K, K // (self.group_size or K), tiles_staged)
+        return self._plan_of_one(defines, grid, _THREADS, tiles_staged * bytes_of_a_tile, integers)
 
-
-def rows_in_one_pass(M):
-    """Rows of x that share one pass over the weights: M up to 8, and to a power of two.
-
-    >>> [rows_in_one_pass(M) for M in (1, 3, 8, 9)]
-    [1, 4, 8, 8]
-    """
-    return min(2 ** max(M - 1, 0).bit_length(), _MAX_ROWS)
-
-
-def codes_per_group(layout, group_size):
-    """How many codes of a word, one after the other, share a group, whatever the lane and word.
-
-    They are 32 apart in k, so that it is one where group_size is no multiple of 32.
-
-    >>> [codes_per_group(WarpInterleaved(4), size) for size in (None, 128, 96, 64, 48)]
-    [8, 4, 1, 2, 1]
-    """
-    pack_factor = layout.tile // _WARP_SIZE
-    if group_size is None:
-        return pack_factor
-    return 1 if group_size % _WARP_SIZE else math.gcd(pack_factor, group_size // _WARP_SIZE)
+    def notes(self, launch):
+        """A report counts loads of scales that a GPU's compiler shares between rows of x."""
+        is_shared = self.group_size is not None and launch.defines["ROWS"] > 1
+        return (_SHARED_BY_ROWS,) if is_shared else ()
 
 
 _INT8 = (torch.int8,)
 
 KERNELS = {
-    "gemv_a16w16_naive": PlainLaunch(threads=256, threads_per_output=1),
-    "gemv_a16w16_coalesced": PlainLaunch(),
-    "gemv_a16w16_warp": PlainLaunch(),
-    "gemv_a16w16_shared": PlainLaunch(stages_x=True),
-    "gemv_a16wn_fp32": PackedLaunch(WarpInterleaved, takes_nbits=True),
-    "gemv_a16wn_float4": PackedLaunch(WarpInterleaved, takes_nbits=True),
-    "gemv_a16wn_half2": PackedLaunch(WarpInterleaved, takes_nbits=True, x_dtypes=(torch.float16,)),
-    "gemv_a8wn_int32": PackedLaunch(WarpInterleaved, takes_nbits=True, x_dtypes=_INT8),
-    "gemv_a8wn_dp4a": PackedLaunch(WarpInterleaved, takes_nbits=True, x_dtypes=_INT8),
-    "gemv_a16w3_planes": PackedLaunch(BitPlanes3),
-    "gemv_a16w7_sparse": PackedLaunch(Sparse1in2),
+    spec.name: spec
+    for spec in (
+        PlainGemv(name="gemv_a16w16_naive", threads=256, threads_per_output=1),
+        PlainGemv(name="gemv_a16w16_coalesced"),
+        PlainGemv(name="gemv_a16w16_warp"),
+        PlainGemv(name="gemv_a16w16_shared", stages_x=True),
+        PackedGemv(name="gemv_a16wn_fp32", make_layout=WarpInterleaved),
+        PackedGemv(name="gemv_a16wn_float4", make_layout=WarpInterleaved),
+        PackedGemv(name="gemv_a16wn_half2", make_layout=WarpInterleaved, x_dtypes=(torch.float16,)),
+        PackedGemv(name="gemv_a8wn_int32", make_layout=WarpInterleaved, x_dtypes=_INT8),
+        PackedGemv(name="gemv_a8wn_dp4a", make_layout=WarpInterleaved, x_dtypes=_INT8),
+        PackedGemv(name="gemv_a16w3_planes", make_layout=BitPlanes3),
+        PackedGemv(name="gemv_a16w7_sparse", make_layout=Sparse1in2),
+    )
 }

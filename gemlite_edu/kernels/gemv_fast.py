@@ -1,200 +1,169 @@
-"""How the GEMV at the memory limit is cut: one block for each multiprocessor."""
+"""The GEMVs at the memory limit: one block for each multiprocessor takes several tiles of W."""
 
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import torch
 
-from gemlite_edu.kernels.gemv import Launch, rows_in_one_pass
-from gemlite_edu.kernels.machine import shared_bytes_per_block
-from gemlite_edu.numbers.weight_modes import WeightMode
-from gemlite_edu.packing.plane_tiles import PlaneTiles
-from gemlite_edu.packing.sparse_1in2 import SparseTiles
+from gemlite_edu.kernels.fast_weights import FastWeights, SparseWeights, Types
+from gemlite_edu.kernels.machine import TURING
+from gemlite_edu.kernels.plan import (
+    WARP_SIZE,
+    WHOLE_ROW,
+    Launch,
+    Plan,
+    check_sizes,
+    rows_in_one_pass,
+)
+from gemlite_edu.kernels.spec import Spec
+from gemlite_edu.numbers.checks import aligned, check_matrix, check_no_grad, per_group, whole_tiles
+from gemlite_edu.numbers.quantize import check_codes
+from gemlite_edu.packing.plane_tiles import pack_plane_tiles
+from gemlite_edu.packing.sparse_1in2 import pack_sparse_1in2
 
 HOLE_BYTES = 32 * 1024  # of shared memory: what a text in the hole prepare_pairs may take
-OLDEST_CAPABILITY = (7, 5)  # Turing: the first whose tensor cores take the pieces that it gives
 X_TILE = 8  # of x: what a lane copies at once
-WHOLE_ROW = 0x7FFFFFFF  # GROUP_SIZE of one scale per output
-FLOATS = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16", torch.float32: "float"}
 
-_WARP_SIZE = 32
-_LONG_PART = 128
 _MOST_CODES = 2**35  # the text counts vectors of words in 32 bits
-# Of a block: as many as find registers; fewer where a row of W has fewer steps.
-_WARPS = {8: 32, 4: 32, 2: 16, 1: 16}
+_MOST_LOST = 0.01  # of a scale below the normal numbers of float16
 
 
-class Types(NamedTuple):
-    """torch dtypes of x and y, and of the other tensors; any of those that are not there."""
+@dataclass(frozen=True, kw_only=True)
+class FastGemv(Spec):
+    """gemv_a16wn_fast: a GEMV on `PlaneTiles` that gives the codes to the tensor cores.
 
-    x: torch.dtype
-    y: torch.dtype
-    scales: torch.dtype = torch.float32
-    zeros: torch.dtype = torch.float32
-    channel_scales: torch.dtype = torch.float32
-    bias: torch.dtype = torch.float32
-
-    @property
-    def defines(self):
-        """What they are in CUDA; ValueError for one that no text takes."""
-        for name, dtype in self._asdict().items():
-            if dtype not in FLOATS:
-                raise ValueError(f"{name} must be float16, bfloat16 or float32, got {dtype}")
-        names = ("X_T", "Y_T", "SCALE_T", "ZERO_T", "CHANNEL_T", "BIAS_T")
-        return {name: FLOATS[dtype] for name, dtype in zip(names, self, strict=True)}
-
-
-@dataclass(frozen=True)
-class FastWeights:
-    """What the text must know of weights: width, group_size (None: all of a row), `WeightMode`.
-
-    hole_bytes: of a block's shared memory, kept for what stands in the text's holes.
+    hole_bytes: shared memory that a text in a hole may take.
     """
 
-    nbits: int
-    group_size: int | None = None
-    mode: WeightMode = WeightMode.SHIFT_SCALE
+    name: str = "gemv_a16wn_fast"
     hole_bytes: int = 0
 
-    def __post_init__(self):
-        if self.nbits not in (8, 4, 2, 1):
-            raise ValueError(f"nbits must be 8, 4, 2 or 1, got {self.nbits}")
-        short = [size for size in (32, 64, 128) if size < self.step]
-        group = self.group_size
-        if group is not None and group not in short and (group < 1 or group % self.step):
-            sizes = ", ".join(map(str, short))
-            raise ValueError(
-                f"group_size must be {sizes} or a multiple of {self.step}, got {group}"
-            )
-
-    def layout(self, K):
-        """The `PlaneTiles` of K codes in a row; ValueError unless they are whole groups."""
-        return PlaneTiles(self.nbits, K, self.group_size, self.word_bits)
-
-    @property
-    def word_bits(self):
-        """Of the packed words."""
-        return 16 if self.nbits == 1 else 32
-
-    @cached_property
-    def step(self):
-        """Codes of a row that a warp takes at once: a tile of the layout."""
-        return PlaneTiles(self.nbits, K=1, word_bits=self.word_bits).tile
-
-    @cached_property
-    def part(self):
-        """Of a step, with one scale."""
-        return min(self.group_size or self.step, self.step)
-
-    @cached_property
-    def tile_n(self):
-        """Outputs that a warp takes: of few bits those of two tiles of a tensor core."""
-        return 32 if self.nbits <= 2 and self.part >= _LONG_PART else 16
-
-    @property
-    def text(self):
-        """The text for them: a name of `sources`."""
-        return "gemv_a16w84_fast" if self.nbits >= 4 else "gemv_a16w21_fast"
-
-    @property
-    def warps(self):
-        """Of a block, if K has steps for all: as have registers."""
-        return _WARPS[self.nbits]
-
-    @property
-    def defines(self):
-        """What the text is compiled with, besides what depends on x, y and the machine."""
-        return {"W_NBITS": self.nbits, "MODE": self.mode.name, "TILES": self.tile_n // 16}
-
-    def bytes_of_a_part(self, x_dtype):
-        """Of the text's XPart."""
-        return 8 if x_dtype == torch.float16 else 16
-
-
-@dataclass(frozen=True)
-class SparseWeights:
-    """Like `FastWeights`, for 1:2 sparse ones of 7 bits; group_size: 64, 128, or whole tiles."""
-
-    group_size: int | None = None
-
-    nbits = 4  # a byte for two weights
-    hole_bytes = 0
-    step = SparseTiles.tile
-    tile_n = 16
-    text = "gemv_a16w7_sparse_fast"
-    warps = 16
-    defines = {}
-
-    def __post_init__(self):
-        group = self.group_size
-        if group is not None and group not in (64, 128) and group % self.step:
-            raise ValueError(f"group_size must be 64, 128 or a multiple of 256, got {group}")
-
-    def layout(self, K):
-        """The `SparseTiles` of K weights in a row; ValueError unless they are whole groups."""
-        return SparseTiles(K, self.group_size)
-
-    @property
-    def part(self):
-        """Of a step, with one scale."""
-        return min(self.group_size or self.step, self.step)
-
-    def bytes_of_a_part(self, x_dtype):
-        """Of the text's XPart."""
-        return 4
-
-
-class FastGemv:
-    """gemv_a16wn_fast: a block for each multiprocessor, which takes several tiles of outputs."""
-
-    entry = "gemv"
-    x_dtypes = (torch.float16, torch.bfloat16)
-    takes_nbits = is_packed = True
     texts = ("gemv_a16w21_fast", "gemv_a16w84_fast")  # names of `sources`
     on_older_gpus = "gemv_a16wn_fp32"
 
-    def weights(self, nbits, group_size):
-        """The `FastWeights` that `load` is given."""
-        return FastWeights(nbits, group_size)
+    @cached_property
+    def weights(self):
+        """What the text must know of the weights; ValueError for a width or group it has not."""
+        return FastWeights(self.nbits, self.group_size, hole_bytes=self.hole_bytes)
 
-    @staticmethod
-    @lru_cache(maxsize=1024)
-    def plan(M, N, K, types, weights, capability, multiprocessors):
-        """The `Launch` for y (M, N), K a multiple of X_TILE; ValueError where it is too large.
+    @property
+    def text(self):
+        """Its CUDA text: a name of `sources`."""
+        return self.weights.text
 
-        Where rows of x do not fit into a block, they take turns: grid[1] passes over the weights.
+    def completed(self, *args, **options):
+        """This spec with the arguments of `load`; TypeError or ValueError for what it has not."""
+        spec = super().completed(*args, **options)
+        spec.weights  # noqa: B018  raises for a width or group size that the text has not
+        return spec
+
+    def with_texts(self, texts):
+        """This spec, which leaves room in shared memory where a text prepares something there."""
+        is_prepared = "prepare_pairs" in texts
+        return dataclasses.replace(self, hole_bytes=HOLE_BYTES) if is_prepared else self
+
+    def layout(self, K):
+        """The layout of the words that `pack` makes of codes (N, K)."""
+        return self.weights.layout(K)
+
+    def pack(self, W_q, scales, zeros):
+        """(W_packed, scales, zeros), what a call takes, of codes (N, K) uint8.
+
+        scales, zeros: numbers, or float32 tensors (1, 1), (N, 1) or (N, K // group_size). They
+        become float16 (groups, N); ValueError beyond its range, and for scales that get lost in it.
         """
-        if N * (K + -K % weights.step) > _MOST_CODES:
-            raise ValueError(f"W of {N} x {K} codes is too large for a launch: split it by rows")
-        limit = shared_bytes_per_block(capability) - weights.hole_bytes
-        rows = rows_in_one_pass(M)
-        while rows:
-            need = _Need.of(K, rows, types.x, weights)
-            most_tiles = (limit - need.x_bytes) // need.bytes_of_a_tile
-            turns = -(-N // (weights.tile_n * multiprocessors * max(most_tiles, 1)))
-            # x comes to a block once a turn: that is to be little beside the codes of the turn.
-            is_little = turns == 1 or rows == 1 or 2 * rows <= most_tiles * weights.nbits
-            if most_tiles >= 1 and is_little:
-                return need.launch((M, N, K), types, weights, multiprocessors * turns)
-            rows //= 2
-        raise ValueError(
-            f"x of K = {K} takes {need.x_bytes + need.bytes_of_a_tile} bytes of shared memory, and "
-            f"a block of compute capability {capability[0]}.{capability[1]} has {limit} for it: "
-            "split K over calls"
-        )
+        check_codes(W_q, self.nbits)
+        words = pack_plane_tiles(W_q, self.layout(W_q.shape[1]))
+        return words, *self._scales_and_zeros(W_q, scales, zeros)
+
+    def _scales_and_zeros(self, W_q, scales, zeros):
+        (N, K), layout = W_q.shape, self.layout(W_q.shape[1])
+        shape, given = (N, K // (self.group_size or K)), {"scales": scales, "zeros": zeros}
+        halves = (_as_halves(name, value, shape, W_q.device) for name, value in given.items())
+        return tuple(layout.pad_groups(values.T) for values in halves)
+
+    def operands(self, x, W, scales, zeros):
+        """({name: tensor or None}, (M, N, K)); W, scales, zeros: of `pack`.
+
+        x of a K that is no multiple of 8 is copied, with zeros behind it.
+        """
+        check_matrix("x", x, self.x_dtype)
+        (M, K), layout = x.shape, self.layout(x.shape[1])
+        N = _checked_words(W, layout)
+        check_sizes(M, N, K)
+        for name, tensor in {"scales": scales, "zeros": zeros}.items():
+            _check_of_groups(name, tensor, (layout.padded_groups, N), x)
+        tensors = {"x": whole_tiles(x, X_TILE), "W_packed": W, "scales": scales, "zeros": zeros}
+        none = dict.fromkeys(("channel_scales", "token_scales", "bias"))
+        return {name: aligned(tensor) for name, tensor in tensors.items()} | none, (M, N, K)
+
+    def plan(self, M, N, K, machine):
+        """The `Plan` for y (M, N); ValueError for a machine without these tensor cores."""
+        if machine.capability < TURING:
+            raise ValueError(
+                f"{self.name} needs the tensor cores of compute capability 7.5 or more, and this "
+                f"GPU has {machine.named}: use {self.on_older_gpus}"
+            )
+        types = Types(self.x_dtype, self.y_dtype, torch.float16, torch.float16)
+        return plan_gemv(M, N, K + -K % X_TILE, types, self.weights, machine)
 
 
+@dataclass(frozen=True, kw_only=True)
 class SparseFastGemv(FastGemv):
-    """gemv_a16w7_sparse_fast, likewise."""
+    """gemv_a16w7_sparse_fast: likewise, for 1:2 sparse weights of 7 bits.
+
+    The weight of a pair that is not kept counts 0, whatever the zero; it meets an infinite x as 0
+    times infinity, which is no number.
+    """
+
+    name: str = "gemv_a16w7_sparse_fast"
 
     takes_nbits = False
     texts = (SparseWeights.text,)
     on_older_gpus = "gemv_a16w7_sparse"
 
-    def weights(self, nbits, group_size):
-        """The `SparseWeights` that `load` is given; nbits: None."""
-        return SparseWeights(group_size)
+    @cached_property
+    def weights(self):
+        """What the text must know of the weights."""
+        return SparseWeights(self.group_size)
+
+    def pack(self, W_q, kept, scales, zeros):
+        """(W_packed, scales, zeros), what a call takes, of codes (N, K) uint8 below 128.
+
+        kept: (N, K), nonzero at the one of each pair that counts, as `tiled_sparsity_50` gives it.
+        scales, zeros: as of `FastGemv.pack`.
+        """
+        return pack_sparse_1in2(W_q, kept), *self._scales_and_zeros(W_q, scales, zeros)
+
+
+FAST_KERNELS = {spec.name: spec for spec in (FastGemv(), SparseFastGemv())}
+
+
+@lru_cache(maxsize=1024)
+def plan_gemv(M, N, K, types, weights, machine):
+    """The `Plan` for y (M, N), K a multiple of X_TILE; ValueError where it is too large.
+
+    Where rows of x do not fit into a block, they take turns: grid[1] passes over the weights.
+    """
+    if N * (K + -K % weights.step) > _MOST_CODES:
+        raise ValueError(f"W of {N} x {K} codes is too large for a launch: split it by rows")
+    limit = machine.shared_bytes_per_block - weights.hole_bytes
+    rows = rows_in_one_pass(M)
+    while rows:
+        need = _Need.of(K, rows, types.x, weights)
+        most_tiles = (limit - need.x_bytes) // need.bytes_of_a_tile
+        turns = -(-N // (weights.tile_n * machine.multiprocessors * max(most_tiles, 1)))
+        # x comes to a block once a turn: that is to be little beside the codes of the turn.
+        is_little = turns == 1 or rows == 1 or 2 * rows <= most_tiles * weights.nbits
+        if most_tiles >= 1 and is_little:
+            return need.plan((M, N, K), types, weights, machine.multiprocessors * turns)
+        rows //= 2
+    raise ValueError(
+        f"x of K = {K} takes {need.x_bytes + need.bytes_of_a_tile} bytes of shared memory, and "
+        f"a block of compute capability {machine.named} has {limit} for it: split K over calls"
+    )
 
 
 class _Need(NamedTuple):
@@ -213,8 +182,8 @@ class _Need(NamedTuple):
         x_bytes = rows * (2 * padded_K + weights.bytes_of_a_part(x_dtype) * parts)
         return cls(rows, warps, x_bytes, rows * warps * weights.tile_n * 4)
 
-    def launch(self, shape, types, weights, most_blocks):
-        """The `Launch` in at most so many blocks."""
+    def plan(self, shape, types, weights, most_blocks):
+        """The `Plan` in at most so many blocks."""
         M, N, _ = shape
         tiles = -(-N // weights.tile_n)
         blocks = min(most_blocks, tiles)
@@ -225,8 +194,45 @@ class _Need(NamedTuple):
             **types.defines,
         }
         shared = self.x_bytes + -(-tiles // blocks) * self.bytes_of_a_tile
-        grid, threads = (blocks, -(-M // self.rows)), self.warps * _WARP_SIZE
-        return Launch(defines, grid, threads, shared, shape)
+        grid, threads = (blocks, -(-M // self.rows)), self.warps * WARP_SIZE
+        name, entry = weights.text, FastGemv.entry
+        return Plan((Launch(grid, threads, shared, shape, defines, text=name, entry=entry),))
 
 
-FAST_KERNELS = {"gemv_a16wn_fast": FastGemv(), "gemv_a16w7_sparse_fast": SparseFastGemv()}
+def _checked_words(W_packed, layout):
+    """N, once the words are such as `layout` has."""
+    if not isinstance(W_packed, torch.Tensor):
+        raise TypeError(f"W must be a torch.Tensor, got {type(W_packed).__name__}")
+    named = layout.shape("N")
+    N = W_packed.shape[named.index("N")] if W_packed.dim() == len(named) else 0
+    if not N or tuple(W_packed.shape) != layout.shape(N) or W_packed.dtype != layout.word_dtype:
+        raise ValueError(
+            f"x has K = {layout.K}, for which W must be ({', '.join(map(str, named))}) "
+            f"{layout.word_dtype} as pack makes it, got {tuple(W_packed.shape)} {W_packed.dtype}"
+        )
+    check_no_grad("W", W_packed)
+    return N
+
+
+def _check_of_groups(name, tensor, shape, x):
+    if isinstance(tensor, torch.Tensor) and tuple(tensor.shape) != shape:
+        raise ValueError(f"{name} must be {shape} as pack makes it, got {tuple(tensor.shape)}")
+    check_matrix(name, tensor, torch.float16)
+    if tensor.device != x.device:
+        raise ValueError(f"{name} is on {tensor.device} and x on {x.device}: move one to the other")
+
+
+def _as_halves(name, value, shape, device):
+    """Scales or zeros (N, groups) as float16 tensors of that shape."""
+    if value is None:
+        raise TypeError(f"{name} must be given: a number, or a float32 tensor {shape}")
+    values = per_group(name, value, shape, torch.float32, device)
+    halves = values.half()
+    if (halves.isinf() & values.isfinite()).any():
+        raise ValueError(f"{name} must fit in float16, up to 65504: scale x instead")
+    if name == "scales" and ((halves - values).abs() > _MOST_LOST * values.abs()).any():
+        raise ValueError(
+            "scales must fit in float16, from 2**-14 on: multiply them by a power of two, and "
+            "divide y by it"
+        )
+    return halves

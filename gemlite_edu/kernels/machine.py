@@ -1,4 +1,9 @@
-"""Facts about GPUs that a launch depends on, by compute capability."""
+"""What a launch must know of the machine that it runs on."""
+
+from functools import cache
+from typing import NamedTuple
+
+import torch
 
 # Bytes of shared memory that one block may ask for.
 # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
@@ -19,8 +24,47 @@ _SHARED_BYTES_PER_BLOCK = {
 SHARED_BYTES_WITHOUT_OPT_IN = 48 * _KIB  # that a launch may ask of every device
 STATIC_SHARED_BYTES = 48 * _KIB  # of arrays whose size is in the kernel's text, on every device
 
-SIMULATED_CAPABILITY, SIMULATED_MULTIPROCESSORS = (9, 0), 132  # an H200's
 MAX_GRID_Y = 65535
+TURING, HOPPER = (7, 5), (9, 0)  # the first with these tensor cores; the one with wgmma
+
+
+class Machine(NamedTuple):
+    """A GPU, or the simulator.
+
+    capability: (major, minor). largest_cluster: blocks that may reach each other's shared memory.
+    """
+
+    capability: tuple[int, int]
+    multiprocessors: int
+    largest_cluster: int = 1
+
+    @property
+    def shared_bytes_per_block(self):
+        """The most that a block may ask for."""
+        return shared_bytes_per_block(self.capability)
+
+    @property
+    def named(self):
+        """The compute capability as CUDA writes it.
+
+        >>> H200.named
+        '9.0'
+        """
+        return "{}.{}".format(*self.capability)
+
+
+H200 = Machine(HOPPER, 132, 4)
+SIMULATED = H200._replace(largest_cluster=1)  # an H200 without clusters
+
+
+@cache
+def machine_of(device):
+    """The `Machine` that runs kernels on the tensors of `device`: without a GPU the simulator."""
+    if device.type != "cuda":
+        return SIMULATED
+    capability = torch.cuda.get_device_capability(device)
+    count = torch.cuda.get_device_properties(device).multi_processor_count
+    return Machine(capability, count, H200.largest_cluster if capability == HOPPER else 1)
 
 
 def shared_bytes_per_block(capability):

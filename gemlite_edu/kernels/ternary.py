@@ -1,32 +1,94 @@
-"""How the kernels for ternary weights and int8 activations are cut into blocks."""
+"""The kernels for ternary weights and int8 activations."""
 
+import dataclasses
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 
-from gemlite_edu.kernels.gemv import Launch, rows_in_one_pass
-from gemlite_edu.kernels.machine import shared_bytes_per_block
+from gemlite_edu.kernels.plan import LONGEST, WARP_SIZE, Launch, Plan, rows_in_one_pass
+from gemlite_edu.kernels.spec import Spec
+from gemlite_edu.numbers.checks import aligned, check_matrix, per_group, whole_tiles
 from gemlite_edu.packing import FRAGMENTS
-from gemlite_edu.packing.bitnet_2bit import TILE_N
+from gemlite_edu.packing.bitnet_2bit import TILE_K, TILE_N
 
 Y_TYPES = {torch.int32: "int", torch.float16: "half", torch.bfloat16: "__nv_bfloat16"}
 
-_WARP_SIZE = 32
+_LONGEST_K = 2**31 // 256 - TILE_K  # |code - 2| is at most 2, |x| at most 128, and a sum is int32
 _FRAGMENT_K, _BUFFERS = 16, 3
 _MANY_BLOCKS = 264  # twice the multiprocessors of an H200
 
 
-class TernaryGemv:
+@dataclass(frozen=True, kw_only=True)
+class Ternary(Spec):
+    """A kernel of int8 x and 2-bit W in BitNet's packing; y_dtype int32: the sum alone, unscaled.
+
+    fragment: tokens x outputs x k of a tensor core's product, or None.
+    """
+
+    y_dtype: torch.dtype = torch.int32
+    fragment: str | None = None
+
+    x_dtypes = (torch.int8,)
+    takes_nbits = False
+    fragments = (None,)
+    usual_shape = (TILE_N, TILE_K)
+
+    @property
+    def title(self):
+        """Name and types, for messages."""
+        fragment = f", fragment={self.fragment}" if self.fragment else ""
+        return f"{self.name}, y_dtype={self.y_dtype}{fragment}"
+
+    def completed(self, nbits=None, x_dtype=None, group_size=None, y_dtype=None, fragment=None):
+        """This spec with the arguments of `load`; ValueError for what it has not."""
+        if not (nbits in (None, 2) and x_dtype in (None, torch.int8) and group_size is None):
+            raise ValueError(
+                f"{self.name} has 2-bit weights without groups and int8 x: "
+                "leave nbits, x_dtype and group_size out"
+            )
+        return dataclasses.replace(
+            self,
+            x_dtype=torch.int8,
+            y_dtype=_checked_y_dtype(self.name, y_dtype),
+            fragment=_checked_fragment(self.name, fragment, self.fragments),
+        )
+
+    def operands(self, x, W, scales, zeros, token_scales=None, N=None):
+        """({name: tensor}, (M, N, K)), K in whole tiles; scales and token_scales: as for a call."""
+        check_matrix("x", x, torch.int8)
+        check_matrix("W", W, torch.int32)
+        M, K = x.shape
+        N = _checked_shape(M, N, K, W)
+        if zeros is not None:
+            raise ValueError(f"{self.name} has no zeros: a code stands for itself less 2")
+        if self.y_dtype == torch.int32 and not (scales is None and token_scales is None):
+            raise ValueError(
+                "y is int32, the sum alone: load with y_dtype=torch.float16 or torch.bfloat16 for "
+                "scales, or leave them out"
+            )
+        tensors = {
+            "x": aligned(whole_tiles(x, TILE_K)),
+            "W": aligned(W),
+            "scales": factors("scales", scales, N, x.device),
+            "token_scales": factors("token_scales", token_scales, M, x.device),
+        }
+        return tensors, (M, N, K + -K % TILE_K)
+
+    def _plan_of_one(self, defines, grid, threads, shared, shape):
+        defines = {"Y_T": Y_TYPES[self.y_dtype]} | defines
+        launch = Launch(grid, threads, shared, shape, defines, text=self.text, entry=self.entry)
+        return Plan((launch,))
+
+
+class TernaryGemv(Ternary):
     """gemv_a8w2_dp4a: a block for 16 outputs and up to 8 rows of x; its warps share out K."""
 
-    entry, fragments = "gemv", (None,)
-
-    def plan(self, M, N, K, y_dtype, capability, fragment):
-        """The `Launch` for y (M, N); K is whole tiles."""
+    def plan(self, M, N, K, machine):
+        """The `Plan` for y (M, N); K is whole tiles."""
         rows, warps = rows_in_one_pass(M), _warps_of_gemv(M, N, K)
-        grid = (-(-N // TILE_N), -(-M // rows))
-        defines = {"Y_T": Y_TYPES[y_dtype], "ROWS": rows, "WARPS": warps}
-        return Launch(defines, grid, warps * _WARP_SIZE, 0, (M, N, K))
+        grid, defines = (-(-N // TILE_N), -(-M // rows)), {"ROWS": rows, "WARPS": warps}
+        return self._plan_of_one(defines, grid, warps * WARP_SIZE, 0, (M, N, K))
 
 
 def _warps_of_gemv(M, N, K):
@@ -64,19 +126,18 @@ class Blocks(NamedTuple):
 _SMALL = Blocks(64, 64, 64, 2, 2, 1)  # for devices with little shared memory
 
 
-class TernaryGemm:
+class TernaryGemm(Ternary):
     """gemm_a8w2_wmma: a block for a tile of y; its warps share out the tile and each step of K."""
 
     entry, fragments = "gemm", tuple(FRAGMENTS)
 
-    def plan(self, M, N, K, y_dtype, capability, fragment):
-        """The `Launch` for y (M, N); K is whole tiles."""
-        tokens, outputs = FRAGMENTS[fragment]
+    def plan(self, M, N, K, machine):
+        """The `Plan` for y (M, N); K is whole tiles."""
+        tokens, outputs = FRAGMENTS[self.fragment]
         blocks = blocks_of_gemm(M, N, tokens)
-        if blocks.shared_bytes > shared_bytes_per_block(capability):
+        if blocks.shared_bytes > machine.shared_bytes_per_block:
             blocks = _SMALL
         defines = {
-            "Y_T": Y_TYPES[y_dtype],
             "FRAGMENT_M": tokens,
             "FRAGMENT_N": outputs,
             "BLOCK_M": blocks.M,
@@ -88,8 +149,8 @@ class TernaryGemm:
             "SHARED_BYTES": blocks.shared_bytes,
         }
         grid = (-(-N // blocks.N), -(-M // blocks.M))
-        threads = blocks.warps_m * blocks.warps_n * blocks.warps_k * _WARP_SIZE
-        return Launch(defines, grid, threads, blocks.shared_bytes, (M, N, K))
+        threads = blocks.warps_m * blocks.warps_n * blocks.warps_k * WARP_SIZE
+        return self._plan_of_one(defines, grid, threads, blocks.shared_bytes, (M, N, K))
 
 
 def blocks_of_gemm(M, N, fragment_m):
@@ -116,4 +177,55 @@ def _tiles(M, N, side):
     return -(-M // side) * -(-N // side)
 
 
-TERNARY_KERNELS = {"gemv_a8w2_dp4a": TernaryGemv(), "gemm_a8w2_wmma": TernaryGemm()}
+TERNARY_KERNELS = {
+    spec.name: spec
+    for spec in (TernaryGemv(name="gemv_a8w2_dp4a"), TernaryGemm(name="gemm_a8w2_wmma"))
+}
+
+
+def _checked_y_dtype(name, y_dtype):
+    y_dtype = torch.int32 if y_dtype is None else y_dtype
+    if y_dtype not in Y_TYPES:
+        takes = ", ".join(map(str, Y_TYPES))
+        raise ValueError(f"y_dtype must be one of {takes} for {name}, got {y_dtype}")
+    return y_dtype
+
+
+def _checked_fragment(name, fragment, fragments):
+    if fragments == (None,):
+        if fragment is not None:
+            raise ValueError(f"{name} multiplies without fragments: leave fragment out")
+        return None
+    fragment = "16x16x16" if fragment is None else fragment
+    if fragment not in fragments:
+        raise ValueError(
+            f"fragment must be one of {', '.join(fragments)} (tokens x outputs x k), "
+            f"got {fragment!r}"
+        )
+    return fragment
+
+
+def _checked_shape(M, N, K, W_packed):
+    """N, once it and K fit the words."""
+    rows, columns = W_packed.shape
+    expected = -(-K // TILE_K) * TILE_K // 16
+    if rows % TILE_N or columns != expected:
+        raise ValueError(
+            f"x has K = {K}, for which W must be (N rounded up to {TILE_N}, {expected}) words of "
+            f"pack_bitnet_2bit, got {tuple(W_packed.shape)}"
+        )
+    N = rows if N is None else N
+    if not isinstance(N, int) or isinstance(N, bool) or not rows - TILE_N < N <= rows:
+        fitting = f"from {rows - TILE_N + 1} to {rows}"
+        raise ValueError(f"W has {rows} rows, so N must be {fitting}, got {N!r}")
+    if K > _LONGEST_K or max(M, N) > LONGEST:
+        raise ValueError(
+            f"K may be up to {_LONGEST_K}, so that a sum fits into int32, and M and N up to "
+            f"{LONGEST}, got {M}, {N} and {K}"
+        )
+    return N
+
+
+def factors(name, value, count, device):
+    """`value` as a float32 tensor (count, 1) on `device`; None is 1."""
+    return per_group(name, 1.0 if value is None else value, (count, 1), torch.float32, device)

@@ -4,13 +4,13 @@ import json
 
 import torch
 
+from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.numbers.checks import per_group
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.numbers.errors import UntrustedText
 from gemlite_edu.operators.gemv_op import PackedGemv
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.packing.address_map import check_words
-from gemlite_edu.runners.load import KERNELS
 
 _X_DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 _TENSORS = ("W_packed", "scales", "zeros", "bias")

@@ -6,10 +6,10 @@ and of an eager layer of the latter, which tools/call_overhead.py measures.
 
 import torch
 
+from gemlite_edu.kernels.fast_weights import Types
 from gemlite_edu.kernels.gemm_fast import best_cut
-from gemlite_edu.kernels.gemv_fast import Types
+from gemlite_edu.kernels.machine import H200
 
-_H200_MULTIPROCESSORS, _LARGEST_CLUSTER = 132, 4
 _HALVES = Types(*[torch.float16] * len(Types._fields))
 _COST_OF_A_US = 36_000  # of a cut
 _STEP_SCALES = {8: 0.6, 4: 1.0, 2: 1.8}  # {nbits: how long a step takes, in those of 4 bits}
@@ -25,8 +25,8 @@ def fused_us(M, N, K, weights):
     Its blocks compute whole tiles of y, and all of them for as long as the last; x comes in as it
     is, goes out as an image that they read, and y goes out.
     """
-    cut = best_cut(M, N, K, _HALVES, weights, _H200_MULTIPROCESSORS, _LARGEST_CLUSTER)
-    problem = M, N, K // weights.step, _H200_MULTIPROCESSORS
+    cut = best_cut(M, N, K, _HALVES, weights, H200)
+    problem = M, N, K // weights.step, H200.multiprocessors
     cost, _ = cut.cost(*problem, step_scale=_STEP_SCALES[weights.nbits])
     beside_it = M * (4 * K + 2 * N) / _BYTES_BESIDE_A_CUT
     return _STARTS_US["fused"] + cost / _COST_OF_A_US + beside_it
@@ -44,7 +44,7 @@ def is_sooner_dense(M, N, K, weights, is_captured=False):
 
     is_captured: into a CUDA graph, which takes the host no time.
 
-    >>> from gemlite_edu.kernels.gemv_fast import FastWeights
+    >>> from gemlite_edu.kernels.fast_weights import FastWeights
     >>> [is_sooner_dense(M, 5120, 13824, FastWeights(4, 128)) for M in (768, 1024)]
     [False, True]
     """

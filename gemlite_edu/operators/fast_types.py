@@ -2,15 +2,15 @@
 
 from functools import cache
 
-from gemlite_edu.kernels.gemv_fast import FastWeights
+from gemlite_edu.kernels.fast_weights import FastWeights
+from gemlite_edu.kernels.machine import machine_of
 from gemlite_edu.numbers.dtypes import name_of
-from gemlite_edu.operators import batch_matmul, batch_times, fast_matmul
+from gemlite_edu.operators import batch_times
+from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMV_FAST
 from gemlite_edu.operators.matmul_choices import choose
 from gemlite_edu.runners import cuda
-from gemlite_edu.runners.kernel_text import capability_of
 
-# {matmul type: the module of its `takes` and `prepared`}
-FAST = {"GEMV_FAST": fast_matmul, "GEMM_FAST": batch_matmul}
+FAST = {"GEMV_FAST": GEMV_FAST, "GEMM_FAST": GEMM_FAST}  # {matmul type: `CudaProduct`}
 _NOTHING = "__global__ void nothing() {}"
 
 
@@ -22,7 +22,7 @@ def fast_types(layout, x_dtype, y_dtype, device, N):
     if device.type != "cuda":
         return ()
     names = tuple(name for name in FAST if _is_taken(name, layout, x_dtype, y_dtype, device, N))
-    return names if names and _compiles(capability_of(device)) else ()
+    return names if names and _compiles(machine_of(device).capability) else ()
 
 
 def chosen(kind, M, N, layout, x_dtype, y_dtype, device, is_captured=False):
@@ -49,7 +49,7 @@ def check_taken(name, layout, x_dtype, y_dtype, device, N):
 
 
 def _is_taken(name, layout, x_dtype, y_dtype, device, N):
-    return FAST[name].takes(layout, x_dtype, y_dtype, capability_of(device), N)
+    return FAST[name].takes(layout, x_dtype, y_dtype, machine_of(device), N)
 
 
 @cache

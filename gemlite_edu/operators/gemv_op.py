@@ -4,13 +4,15 @@ CPU tensors go to the simulator, CUDA tensors to their GPU's current stream, met
 """
 
 import json
+from dataclasses import replace as with_fields
 from functools import cache
 
 import torch
 
+from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.numbers.checks import check_no_grad, per_group
 from gemlite_edu.numbers.quantize import check_nbits
-from gemlite_edu.runners.load import KERNELS, load
+from gemlite_edu.runners.load import load
 
 
 @torch.library.custom_op("gemlite_edu::gemv", mutates_args=())
@@ -32,7 +34,9 @@ def gemv(
 def _(x, W_packed, scales, zeros, kernel, nbits, group_size, texts):
     devices = {tensor.device for tensor in (x, W_packed, scales, zeros)}
     torch._check(len(devices) == 1, lambda: f"all tensors must be on one device, got {devices}")
-    words = KERNELS[kernel].layout(nbits).packed_shape(1, x.shape[1])[1]
+    words = (
+        with_fields(KERNELS[kernel], nbits=nbits).layout(x.shape[1]).packed_shape(1, x.shape[1])[1]
+    )
     torch._check(
         W_packed.shape[1] == words,
         lambda: f"x has K = {x.shape[1]}, for which W_packed must have {words} columns",
@@ -61,7 +65,7 @@ class PackedGemv:
             raise ValueError(f"kernel must be one of {', '.join(packed)}, got {kernel!r}")
         check_nbits(nbits)
         self.kernel, self.nbits, self.x_dtype, self.group_size = kernel, nbits, x_dtype, group_size
-        self.layout = KERNELS[kernel].layout(nbits)
+        self.layout = with_fields(KERNELS[kernel], nbits=nbits).layout(None)
         if self.layout.nbits != nbits:
             raise ValueError(f"{kernel} has {self.layout.nbits}-bit weights, got nbits = {nbits}")
         own_nbits = nbits if KERNELS[kernel].takes_nbits else None

@@ -9,7 +9,7 @@ from functools import cache, lru_cache, partial
 
 import torch
 
-from gemlite_edu.kernels.gemv_fast import Types
+from gemlite_edu.kernels.fast_weights import Types
 from gemlite_edu.numbers.checks import laid_out
 from gemlite_edu.operators import tuning
 from gemlite_edu.operators.eager import is_direct
@@ -101,7 +101,7 @@ def _of_fitting(
 
 @lru_cache(maxsize=4096)
 def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_device, *dtypes):
-    """The product by a CUDA kernel, see `fast_matmul.prepared`, or the matmul type of another.
+    """The product by a CUDA kernel, see `CudaProduct.prepared`, or the matmul type of another.
 
     `_DenseInGraphs` where a CUDA graph takes another; None for x that does not fit.
     """

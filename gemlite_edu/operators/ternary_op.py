@@ -8,8 +8,8 @@ from functools import cache
 
 import torch
 
+from gemlite_edu.kernels.ternary import factors
 from gemlite_edu.runners.load import load
-from gemlite_edu.runners.ternary_kernel import factors
 
 _LARGEST_GEMV_M = 8  # that many rows share one pass over W
 
@@ -23,7 +23,7 @@ def a8w2(
     N: int,
     y_dtype: torch.dtype,
 ) -> torch.Tensor:
-    """y (M, N) of y_dtype, float16, bfloat16 or float32; operands as for `TernaryKernel`."""
+    """y (M, N) of y_dtype, float16, bfloat16 or float32; operands as for a call of `Kernel`."""
     M = x_q.shape[0]
     name, fragment = choose(M)
     if y_dtype == torch.float32:

@@ -60,22 +60,22 @@ def architecture_flag(capability):
 class ReadyLaunch:
     """A launch of which all is decided but where its tensors are; callable from several threads.
 
-    library: of `build_kernel`. plan: a `Launch` of `launches`. device: a torch.device with index.
+    library: of `build_kernel`. launch: a `Launch`. device: a torch.device with index.
     behind: a `ReadyLaunch` of two tensors that the same call launches first: it makes the second of
     the first, and this one reads that. A call takes the first, the second, and the others of this.
     """
 
-    def __init__(self, library, plan, device, behind=None):
+    def __init__(self, library, launch, device, behind=None):
         self._library, self._device = library, device.index
-        shape = *plan.grid, plan.threads, plan.shared_bytes
-        self._blocks = f"{plan.threads} threads and {plan.shared_bytes} bytes of shared memory"
-        numbers = device.index, *shape, plan.cluster, plan.starts_early, len(plan.integers)
-        numbers += plan.integers
-        self._plan = _struct_of(len(numbers)).pack(*numbers)
-        self.launch = partial(library.launch, self._plan)
+        shape = *launch.grid, launch.threads, launch.shared_bytes
+        self._blocks = f"{launch.threads} threads and {launch.shared_bytes} bytes of shared memory"
+        numbers = device.index, *shape, launch.cluster, launch.starts_early, len(launch.integers)
+        numbers += launch.integers
+        self._packed = _struct_of(len(numbers)).pack(*numbers)
+        self.launch = partial(library.launch, self._packed)
         if behind is not None:
             address = ctypes.cast(behind._library.launch, ctypes.c_void_p)
-            self.launch = partial(library.launch_behind, address, behind._plan, self._plan)
+            self.launch = partial(library.launch_behind, address, behind._packed, self._packed)
             self._blocks = f"{behind._blocks}, then of {self._blocks}"
 
     def __call__(self, pointers):

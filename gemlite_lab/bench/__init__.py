@@ -8,7 +8,7 @@ cannot be true is refused.
 from gemlite_lab.bench.candidate import Candidate, Prepared, find_candidates
 from gemlite_lab.bench.card import Card, current_card
 from gemlite_lab.bench.ladder import RungKernel, counted, recorded, rungs
-from gemlite_lab.bench.measure import Refused, measure
+from gemlite_lab.bench.measuring import Refused, measure
 from gemlite_lab.bench.problem import Problem, WeightFormat
 from gemlite_lab.bench.roofline import floor_us, weight_bytes
 

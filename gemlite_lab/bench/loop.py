@@ -21,7 +21,7 @@ _KERNEL, _HOLE, _SIZE = "gemv_a16wn_fp32", "dequant_dot", 4096
 _LOAD = """
 import time
 import torch
-from gemlite_edu.kernels import load
+from gemlite_edu import load
 torch.{initialize}
 start = time.perf_counter()
 load("gemv_a16wn_fp32", nbits=4, device="{device}")

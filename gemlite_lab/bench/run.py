@@ -6,8 +6,8 @@ from importlib.metadata import PackageNotFoundError, version
 import torch
 from tqdm import tqdm
 
-from gemlite_lab.bench.measure import Refused, measure
 from gemlite_lab.bench.measurements import Measurement, append
+from gemlite_lab.bench.measuring import Refused, measure
 from gemlite_lab.bench.problem import Problem
 
 _LONGEST_REASON = 300

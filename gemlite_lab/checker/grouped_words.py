@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gemlite_edu.kernels.gemv import codes_per_group
+from gemlite_edu.kernels.plan import codes_per_group
 from gemlite_edu.packing import WarpInterleaved
 from gemlite_lab.checker.grouped_cases import GroupedCase
 

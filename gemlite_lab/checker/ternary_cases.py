@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gemlite_edu.kernels.machine import SIMULATED_CAPABILITY
+from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS
 from gemlite_edu.packing import pack_bitnet_2bit
 from gemlite_edu.runners.load import load
@@ -61,4 +61,5 @@ def run_in_hole(hole, answer, case, device):
 
 def plan_of_gemm(M, N, K, fragment):
     """How the simulator launches gemm_a8w2_wmma."""
-    return TERNARY_KERNELS[GEMM].plan(M, N, K, torch.int32, SIMULATED_CAPABILITY, fragment)
+    spec = TERNARY_KERNELS[GEMM].completed(fragment=fragment)
+    return spec.plan(M, N, K, SIMULATED).product

@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from gemlite_edu.kernels.gemv import codes_per_group
+from gemlite_edu.kernels.plan import codes_per_group
 from gemlite_lab.draw.canvas import PALE, canvas, display_png, rectangle
 
 _LANES = 32

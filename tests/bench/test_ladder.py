@@ -7,10 +7,10 @@ import torch
 from measured_rows import measured
 
 from gemlite_edu import load
-from gemlite_edu.runners import fast_kernel
+from gemlite_edu.kernels.machine import SIMULATED
+from gemlite_edu.runners import kernel as kernel_module
 from gemlite_lab.bench import instructions, ladder
 from gemlite_lab.bench.ladder import RungKernel, record, rungs
-from gemlite_lab.bench.ladder import kernel as rung_kernel
 
 WIDTHS = (4, 2, 1)
 EDITED = [(nbits, rung) for nbits in WIDTHS for rung in rungs(nbits) if rung.shape]
@@ -25,8 +25,8 @@ any_rung = pytest.mark.parametrize(("nbits", "rung"), EDITED, ids=lambda v: geta
 def shape(request, monkeypatch):
     """(N, K), on a machine with some multiprocessors."""
     N, K, multiprocessors = request.param
-    for module in (fast_kernel, rung_kernel):
-        monkeypatch.setattr(module, "machine_of", lambda _: ((9, 0), multiprocessors))
+    machine = SIMULATED._replace(multiprocessors=multiprocessors)
+    monkeypatch.setattr(kernel_module, "machine_of", lambda _: machine)
     return N, K
 
 
@@ -62,7 +62,7 @@ def test_the_last_rung_that_is_kept_is_the_kernel(nbits, size):
     last = [rung for rung in rungs(nbits) if rung.is_kept][-1]
     kernel = load("gemv_a16wn_fast", nbits, group_size=128)
     assert RungKernel(last, nbits).source == kernel.source
-    assert RungKernel(last, nbits)._plan(1, *size, CPU) == kernel._plan(1, *size, CPU)
+    assert RungKernel(last, nbits).plan(1, *size) == kernel.plan(1, *size)
 
 
 @any_width

@@ -7,7 +7,7 @@ from replayed_calls import ReplayedCalls
 
 from gemlite_lab.bench.candidate import Candidate, Prepared
 from gemlite_lab.bench.card import Card
-from gemlite_lab.bench.measure import Refused, measure
+from gemlite_lab.bench.measuring import Refused, measure
 from gemlite_lab.bench.problem import Problem, WeightFormat
 
 PROBLEM = Problem(WeightFormat(16), M=3, N=40, K=256)

@@ -11,16 +11,17 @@ import torch
 from replayed_calls import ReplayedCalls
 
 from gemlite_edu.kernels.gemm_fast import FAST_GEMM
+from gemlite_edu.kernels.gemv import KERNELS
+from gemlite_edu.kernels.gemv_fast import FAST_KERNELS
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS
 from gemlite_edu.kernels.triton import KERNELS as TRITON_KERNELS
-from gemlite_edu.runners.load import FAST_KERNELS, KERNELS
 from gemlite_edu.runners.timing import Timing
 from gemlite_lab.bench import __main__ as command
 from gemlite_lab.bench import run as run_module
 from gemlite_lab.bench.candidate import Candidate, find_candidates
 from gemlite_lab.bench.card import Card
-from gemlite_lab.bench.measure import Refused, Result, measure
 from gemlite_lab.bench.measurements import read
+from gemlite_lab.bench.measuring import Refused, Result, measure
 from gemlite_lab.bench.problem import Problem, WeightFormat
 from gemlite_lab.bench.run import cells_of, problems_of, row_of, run
 from gemlite_lab.bench.table import table
@@ -169,7 +170,7 @@ TAKEN = {
 def test_ours_and_cublas_compute_the_problem(name, weights, monkeypatch):
     """Here in the simulator and by torch on the CPU, where there is nothing to time."""
     monkeypatch.setattr(
-        "gemlite_lab.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+        "gemlite_lab.bench.measuring.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
     candidate = find_candidates()[name]
     problem = Problem(WeightFormat.parse(weights), M=2, N=33, K=96)
@@ -192,7 +193,7 @@ OF_FAST_KERNELS = [
 @pytest.mark.parametrize("end, error", [("", 2**-10), ("_bf16", 2**-8)])
 def test_a_fast_gemv_computes_the_problem(name, weights, end, error, monkeypatch):
     monkeypatch.setattr(
-        "gemlite_lab.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+        "gemlite_lab.bench.measuring.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
     candidate = find_candidates()[name + end]
     problem = Problem(WeightFormat.parse(weights), M=3, N=33, K=384)
@@ -204,7 +205,7 @@ def test_a_fast_gemv_computes_the_problem(name, weights, end, error, monkeypatch
 @pytest.mark.parametrize("weights", ["W4 g128", "W3 g128"])
 def test_a_table_of_the_codes_computes_the_problem(weights, monkeypatch):
     monkeypatch.setattr(
-        "gemlite_lab.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+        "gemlite_lab.bench.measuring.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
     candidate = find_candidates()["gemv_a16wn_fast_table"]
     told = candidate.why_not(Problem(WeightFormat.parse("W8 g128"), 1, 64, 384))
@@ -232,7 +233,7 @@ def test_a_fast_gemv_says_what_it_takes(name, weights):
 @pytest.mark.parametrize("weights", ["W4 g128", "W8", "W2 g64"])
 def test_the_fast_gemm_computes_the_problem(weights, monkeypatch):
     monkeypatch.setattr(
-        "gemlite_lab.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+        "gemlite_lab.bench.measuring.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
     candidate = find_candidates()["gemm_a16wn_fast"]
     problem = Problem(WeightFormat.parse(weights), M=20, N=64, K=512)
@@ -252,7 +253,7 @@ def test_the_fast_gemm_says_what_it_takes(weights):
 @pytest.mark.parametrize("M", [2, 17])
 def test_kernels_of_the_ternary_product_compute_the_problem(name, M, monkeypatch):
     monkeypatch.setattr(
-        "gemlite_lab.bench.measure.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+        "gemlite_lab.bench.measuring.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
     candidate = find_candidates()[name]
     weights = WeightFormat.parse("W16" if name == "cublas_bf16" else "W2")

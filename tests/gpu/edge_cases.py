@@ -20,8 +20,8 @@ import torch
 import triton_cases
 from kernel_cases import PER_CHANNEL, PLAIN_KERNELS, Case, is_right, make_case, poison
 
-from gemlite_edu.kernels.gemm_fast import HOPPER
 from gemlite_edu.kernels.gemv import KERNELS
+from gemlite_edu.kernels.machine import HOPPER
 from gemlite_edu.kernels.tables import pair_table
 from gemlite_edu.kernels.triton import KERNELS as TRITON_KERNELS
 

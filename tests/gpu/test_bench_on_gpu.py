@@ -9,7 +9,7 @@ import torch
 from gemlite_edu.runners.timing import CudaGraphClock, time_replays
 from gemlite_lab.bench.candidate import Candidate, Prepared
 from gemlite_lab.bench.card import current_card
-from gemlite_lab.bench.measure import Refused, measure
+from gemlite_lab.bench.measuring import Refused, measure
 from gemlite_lab.bench.problem import Problem, WeightFormat
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))

@@ -9,13 +9,13 @@ import torch
 import triton_cases
 from batch_cases import BATCH
 from fast_cases import BF16, FAST, FP16, MANY_BLOCKS, RANDOM, Case, is_right, make_case, poison, run
+from gemlite_edu.operators.batch_matmul import batch_matmul
+from gemlite_edu.operators.fast_matmul import fast_matmul
 from sparse_fast_cases import SparseCase
 
 from gemlite_edu import load
 from gemlite_edu.kernels.tables import pair_table
 from gemlite_edu.numbers.errors import KernelTextError
-from gemlite_edu.operators.batch_matmul import batch_matmul
-from gemlite_edu.operators.fast_matmul import fast_matmul
 
 GEMVS = [
     kind(nbits, 2, 100, 4096, x_dtype=x_dtype, machine=MANY_BLOCKS)
@@ -69,12 +69,12 @@ def test_it_runs_on_the_current_stream(case):
 def test_weights_that_were_just_written_are_read_as_written(case):
     inputs, kernel = make_case(case), case.load()
     operands = inputs.operands(case, kernel, "cuda")
-    words = torch.zeros_like(operands["W_packed"])
+    words = torch.zeros_like(operands["W"])
     with case.as_planned():
-        kernel(**operands | {"W_packed": words})
+        kernel(**operands | {"W": words})
         torch.cuda._sleep(20_000_000)
-        words.copy_(operands["W_packed"])
-        y = kernel(**operands | {"W_packed": words})
+        words.copy_(operands["W"])
+        y = kernel(**operands | {"W": words})
     assert is_right(case, inputs, y)
 
 
@@ -108,7 +108,7 @@ def test_operands_on_two_devices_are_refused():
     operands = make_case(case).operands(case, kernel, "cuda")
     for name, told in {
         "x": "x is on cpu and W on cuda:0",
-        "W_packed": "x is on cuda:0 and W on cpu",
+        "W": "x is on cuda:0 and W on cpu",
         "zeros": "zeros is on cpu and x on cuda:0",
     }.items():
         with pytest.raises(ValueError, match=told):

@@ -22,8 +22,9 @@ from fast_cases import (
 from sparse_fast_cases import SPARSE, SparseCase
 
 from gemlite_edu import load
-from gemlite_edu.kernels.gemm_fast import FAST_GEMM, HOPPER
+from gemlite_edu.kernels.gemm_fast import FAST_GEMM
 from gemlite_edu.kernels.gemv_fast import FAST_KERNELS
+from gemlite_edu.kernels.machine import HOPPER
 from gemlite_edu.packing import tiled_sparsity_50, unpack_sparse_1in2
 from gemlite_edu.packing.plane_tiles import unpack_plane_tiles
 

@@ -19,8 +19,9 @@ from kernel_cases import (
 
 from gemlite_edu import load, pack_warped_int32
 from gemlite_edu.kernels import sources
-from gemlite_edu.kernels.gemv import KERNELS, Launch
+from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.kernels.machine import shared_bytes_per_block
+from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.numbers.checks import pointers_of
 from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.runners import cuda
@@ -151,7 +152,7 @@ def test_a_failed_launch_is_an_error(small):
     library = load("gemv_a16wn_fp32", nbits=4).compile_for_gpu(x.device, M=2)
     ones = torch.ones(70).cuda()
     y = torch.empty(2, 70).half().cuda()
-    launch = cuda.ReadyLaunch(library, Launch({}, (3, 1), 2048, 4096, (2, 70, 600, 1, 3)), x.device)
+    launch = cuda.ReadyLaunch(library, Launch((3, 1), 2048, 4096, (2, 70, 600, 1, 3)), x.device)
     with pytest.raises(RuntimeError, match="the launch failed"):
         launch(pointers_of((x, W_packed, ones, ones, y)))
     assert torch.zeros(1).cuda().item() == 0, "the error stays behind for the next call"

@@ -35,7 +35,7 @@ from gemlite_edu import (
     quantize_activations_int8,
     unpack_bitnet_2bit,
 )
-from gemlite_edu.kernels.gemv import Launch
+from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.numbers.checks import pointers_of
 from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.packing import FRAGMENTS
@@ -196,7 +196,7 @@ def owned(M, N, axis, device):
     tensors, y = [matrix.cuda() for matrix in matrices.values()], y.cuda()
     capability = torch.cuda.get_device_capability()
     library = cuda.build_kernel(OWNERS, "kernel", defines, capability)
-    cuda.ReadyLaunch(library, Launch({}, (1, 1), 32, 0, ()), y.device)(pointers_of((*tensors, y)))
+    cuda.ReadyLaunch(library, Launch((1, 1), 32, 0, ()), y.device)(pointers_of((*tensors, y)))
     return y.cpu()
 
 

@@ -6,17 +6,11 @@ import pytest
 import torch
 
 from gemlite_edu.kernels import sources
-from gemlite_edu.kernels.gemm_fast import FAST_GEMM as BATCH_KERNELS
+from gemlite_edu.kernels.fast_weights import FastWeights, SparseWeights, Types
+from gemlite_edu.kernels.gemm_fast import plan_gemm
 from gemlite_edu.kernels.gemv import KERNELS
-from gemlite_edu.kernels.gemv_fast import (
-    FAST_KERNELS,
-    HOLE_BYTES,
-    FastGemv,
-    FastWeights,
-    SparseWeights,
-    Types,
-)
-from gemlite_edu.kernels.machine import SIMULATED_CAPABILITY
+from gemlite_edu.kernels.gemv_fast import FAST_KERNELS, HOLE_BYTES, FastGemv, plan_gemv
+from gemlite_edu.kernels.machine import H200, SIMULATED
 from gemlite_edu.kernels.tables import pair_table
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS, Y_TYPES
 from gemlite_edu.numbers.formats import NF4
@@ -49,11 +43,14 @@ def id_of(value):
 
 def defines(name, x_dtype=None, M=1, nbits=4, group_size=None):
     """What is compiled into the kernel `name`, as arguments for nvcc."""
-    x_dtype = x_dtype or KERNELS[name].x_dtypes[0]
-    plan = KERNELS[name].plan(
-        M, ANY_N, ANY_K, x_dtype, SIMULATED_CAPABILITY, nbits=nbits, group_size=group_size
-    )
-    return [f"-D{name}={value}" for name, value in plan.defines.items()]
+    nbits = nbits if KERNELS[name].takes_nbits else None
+    spec = KERNELS[name].completed(nbits, x_dtype, group_size)
+    return flags_of(spec.plan(M, ANY_N, ANY_K, SIMULATED))
+
+
+def flags_of(plan):
+    """The macros of the plan's product, as arguments for nvcc."""
+    return [f"-D{name}={value}" for name, value in plan.product.defines.items()]
 
 
 def compile_with_nvcc(kernel, options, folder, architectures):
@@ -115,13 +112,14 @@ def test_ternary_kernels_compile_without_spills(
     kernel, fragment, shape, y_dtype, architectures, tmp_path
 ):
     """Each as it is launched on that architecture, whose blocks have so much shared memory."""
-    launch, builds = TERNARY_KERNELS[kernel], {}
+    spec = TERNARY_KERNELS[kernel].completed(y_dtype=y_dtype, fragment=fragment)
+    builds = {}
     for architecture in architectures:
-        plan = launch.plan(*shape, 1024, y_dtype, divmod(architecture, 10), fragment)
-        defines = tuple(f"-D{name}={value}" for name, value in plan.defines.items())
-        builds.setdefault(defines, []).append(architecture)
-    for defines, together in builds.items():
-        said = compile_text(kernel, launch.entry, defines, tmp_path, together)
+        machine = SIMULATED._replace(capability=divmod(architecture, 10))
+        flags = tuple(flags_of(spec.plan(*shape, 1024, machine)))
+        builds.setdefault(flags, []).append(architecture)
+    for flags, together in builds.items():
+        said = compile_text(kernel, spec.entry, flags, tmp_path, together)
         assert count_without_spills(said) == len(together), said
 
 
@@ -151,18 +149,16 @@ def test_fast_kernels_compile_without_spills(
 ):
     """As they are launched on an H200, whatever the architecture."""
     types = Types(x_dtype, x_dtype, scale_dtype, scale_dtype)
-    plan = FastGemv.plan(M, 8192, 8192, types, weights, SIMULATED_CAPABILITY, 132)
-    defines = [f"-D{name}={value}" for name, value in plan.defines.items()]
-    said = compile_text(weights.text, FastGemv.entry, defines, tmp_path, architectures)
+    flags = flags_of(plan_gemv(M, 8192, 8192, types, weights, SIMULATED))
+    said = compile_text(weights.text, FastGemv.entry, flags, tmp_path, architectures)
     assert count_without_spills(said) == len(architectures), said
 
 
 @pytest.mark.parametrize("M", [1, 8])
 def test_a_table_compiles_without_spills(M, tmp_path):
     weights, types = FastWeights(4, 128, hole_bytes=HOLE_BYTES), Types(FP16, FP16, FP16, FP16)
-    plan = FastGemv.plan(M, 8192, 8192, types, weights, SIMULATED_CAPABILITY, 132)
-    defines, holes = [f"-D{name}={value}" for name, value in plan.defines.items()], pair_table(NF4)
-    said = compile_text(weights.text, FastGemv.entry, defines, tmp_path, ARCHITECTURES, holes)
+    flags, holes = flags_of(plan_gemv(M, 8192, 8192, types, weights, SIMULATED)), pair_table(NF4)
+    said = compile_text(weights.text, FastGemv.entry, flags, tmp_path, ARCHITECTURES, holes)
     assert count_without_spills(said) == len(ARCHITECTURES), said
     assert said.count(f"{HOLE_BYTES} bytes smem") == len(ARCHITECTURES), said
 
@@ -172,7 +168,6 @@ def test_fast_kernels_have_all_their_texts():
     assert texts == {text for kernel in FAST_KERNELS.values() for text in kernel.texts}
 
 
-FAST_GEMM = BATCH_KERNELS["gemm_a16wn_fast"]
 OF_THE_FAST_GEMM = [  # bits, M, N, size of groups, mode
     *((4, M, 8192, 128, WeightMode.SHIFT_SCALE) for M in (16, 32, 64, 128, 256)),
     (2, 16, 16384, 32, WeightMode.FMA),
@@ -186,14 +181,9 @@ OF_THE_FAST_GEMM = [  # bits, M, N, size of groups, mode
 @pytest.mark.parametrize("nbits, M, N, group_size, mode", OF_THE_FAST_GEMM, ids=str)
 def test_the_fast_gemm_compiles_without_spills(nbits, M, N, group_size, mode, tmp_path):
     """And without "serialized" wgmma, one waiting for the other: ptxas warns of it."""
-    plan = FAST_GEMM.plan(
-        M, N, 8192, Types(FP16, FP16), FastWeights(nbits, group_size, mode), 132, 4
-    )
-    for text, entry, launch in (
-        (f"arrange_for_{plan.way}", "arrange", plan.arrange),
-        (FAST_GEMM.text, FAST_GEMM.entry, plan.product),
-    ):
+    weights = FastWeights(nbits, group_size, mode)
+    for launch in plan_gemm(M, N, 8192, Types(FP16, FP16), weights, H200).launches:
         flags = [f"-D{name}={value}" for name, value in launch.defines.items()]
         flags.append(cuda.architecture_flag((9, 0)))
-        said = compile_text(text, entry, flags, tmp_path, architectures=())
+        said = compile_text(launch.text, launch.entry, flags, tmp_path, architectures=())
         assert count_without_spills(said) == 1 and "C75" not in said, said

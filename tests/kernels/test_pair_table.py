@@ -103,7 +103,7 @@ def test_room_for_a_table_is_kept_where_one_is_prepared(case):
 
 
 def _shared_bytes(kernel, M, K):
-    plan = kernel._plan(M, 4096, K, torch.device("cpu"))
+    plan = kernel.plan(M, 4096, K).product
     return getattr(plan, "product", plan).shared_bytes
 
 

@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gemlite_edu.core import DType, GemLiteLinear
-from gemlite_edu.kernels.machine import SIMULATED_CAPABILITY
+from gemlite_edu.kernels.machine import H200, SIMULATED, Machine
 from gemlite_edu.layers import gemlite_linear as linear_module
 from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.operators import batch_times, fast_types, linear_op
@@ -40,9 +40,8 @@ def as_on_a_gpu(monkeypatch):
     """The simulator's machine counts as a GPU with nvcc."""
 
     def on_any_machine(layout, x_dtype, y_dtype, device, N):
-        capability = SIMULATED_CAPABILITY
         return tuple(
-            name for name in FAST if FAST[name].takes(layout, x_dtype, y_dtype, capability, N)
+            name for name in FAST if FAST[name].takes(layout, x_dtype, y_dtype, SIMULATED, N)
         )
 
     for module in (fast_types, linear_module):
@@ -221,7 +220,7 @@ def test_a_layer_that_a_cuda_kernel_does_not_take_gets_one_sentence():
 
 @pytest.fixture
 def on_a_gpu(monkeypatch):
-    monkeypatch.setattr(fast_types, "capability_of", lambda device: (9, 0))
+    monkeypatch.setattr(fast_types, "machine_of", lambda device: H200)
     fast_types._compiles.cache_clear()
     yield (make(4, 128, N=N, K=K).layer.layout, torch.float16, torch.float16, GPU, 24)
     fast_types._compiles.cache_clear()
@@ -233,7 +232,7 @@ def test_a_gpu_for_which_nvcc_compiles_has_them(on_a_gpu, monkeypatch, capsys):
     assert fast_types.fast_types(*on_a_gpu) == tuple(FAST) == fast_types.fast_types(*on_a_gpu)
     ((text, entry, _, capability),) = built
     assert f"void {entry}(" in text and capability == (9, 0)
-    monkeypatch.setattr(fast_types, "capability_of", lambda device: (7, 0))
+    monkeypatch.setattr(fast_types, "machine_of", lambda device: Machine((7, 0), 80))
     assert fast_types.fast_types(*on_a_gpu) == () and len(built) == 1
     assert capsys.readouterr().out == ""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gemlite_edu.kernels.gemv_fast import FastWeights
+from gemlite_edu.kernels.fast_weights import FastWeights
 from gemlite_edu.operators import batch_times
 from gemlite_edu.operators.batch_times import dense_us, fused_us, is_sooner_dense
 from gemlite_lab.bench import measurements

@@ -8,21 +8,23 @@ from fast_cases import BF16, FP16, cases_of_a_layer
 from triton_cases import E4M3, FP32, INT8, example, is_right, make_case
 
 from gemlite_edu import quantize_linear
-from gemlite_edu.kernels.gemv_fast import Types
-from gemlite_edu.operators import fast_matmul as module
-from gemlite_edu.operators.fast_matmul import fast_matmul, prepared, takes
+from gemlite_edu.kernels.fast_weights import Types
+from gemlite_edu.kernels.machine import H200, TURING, Machine
+from gemlite_edu.operators import cuda_product as module
+from gemlite_edu.operators.cuda_product import GEMV_FAST
 from gemlite_edu.operators.triton_product import Epilogue
 from gemlite_edu.operators.triton_weight import TritonWeight
 from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
 
-H200, TURING, VOLTA = (9, 0), (7, 5), (7, 0)
+takes = GEMV_FAST.takes
+VOLTA, OLDEST = Machine((7, 0), 80), Machine(TURING, 40)
 
 
 @pytest.mark.parametrize("case", cases_of_a_layer(count=16), ids=str)
 def test_every_mode_factor_and_term(case):
     inputs = make_case(case)
-    assert takes(inputs.weight.layout, case.x_dtype, case.y_dtype, H200)
-    assert is_right(case, inputs, fast_matmul(inputs.x, inputs.weight, inputs.epilogue))
+    assert takes(inputs.weight.layout, case.x_dtype, case.y_dtype, H200, inputs.weight.N)
+    assert is_right(case, inputs, GEMV_FAST(inputs.x, inputs.weight, inputs.epilogue))
 
 
 def test_scales_and_zeros_may_have_unlike_types():
@@ -30,21 +32,21 @@ def test_scales_and_zeros_may_have_unlike_types():
     inputs = make_case(case)
     weight = replace(inputs.weight, scales=inputs.weight.scales.bfloat16())
     assert weight.zeros.dtype == FP32
-    assert is_right(case, inputs, fast_matmul(inputs.x, weight, inputs.epilogue))
+    assert is_right(case, inputs, GEMV_FAST(inputs.x, weight, inputs.epilogue))
 
 
 def test_no_rows_of_x_give_no_rows_of_y():
     inputs = make_case(example("gemv", N=20, K_and_group=(256, 64)))
-    y = fast_matmul(inputs.x[:0], inputs.weight, Epilogue(FP32))
+    y = GEMV_FAST(inputs.x[:0], inputs.weight, Epilogue(FP32))
     assert (tuple(y.shape), y.dtype) == ((0, 20), FP32)
 
 
 def test_a_call_looks_nothing_up_twice(monkeypatch):
     inputs = make_case(example("gemv", N=20, K_and_group=(256, 64)))
-    y = fast_matmul(inputs.x, inputs.weight, inputs.epilogue)
+    y = GEMV_FAST(inputs.x, inputs.weight, inputs.epilogue)
     monkeypatch.delattr(module, "machine_of")
-    monkeypatch.delattr(module, "KernelText")
-    assert torch.equal(fast_matmul(inputs.x, inputs.weight, inputs.epilogue), y)
+    monkeypatch.delattr(module, "Program")
+    assert torch.equal(GEMV_FAST(inputs.x, inputs.weight, inputs.epilogue), y)
 
 
 REFUSED = {
@@ -60,47 +62,47 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("layout, x_dtype, y_dtype, capability", REFUSED.values(), ids=REFUSED)
-def test_what_it_does_not_take(layout, x_dtype, y_dtype, capability):
-    assert not takes(layout, x_dtype, y_dtype, capability)
+@pytest.mark.parametrize("layout, x_dtype, y_dtype, machine", REFUSED.values(), ids=REFUSED)
+def test_what_it_does_not_take(layout, x_dtype, y_dtype, machine):
+    assert not takes(layout, x_dtype, y_dtype, machine, 1)
 
 
 def test_what_it_takes():
     for layout in (PlaneTiles(4, 1000), PlaneTiles(8, 512, 32), PlaneTiles(1, 512, 512, 16)):
-        assert takes(layout, BF16, FP32, TURING)
+        assert takes(layout, BF16, FP32, OLDEST, 1)
 
 
 @pytest.mark.parametrize(
     "changed, told",
     [
-        (dict(K_and_group=(960, 96)), "fast_matmul does not take x torch.float16 and y"),
+        (dict(K_and_group=(960, 96)), "gemv_a16wn_fast does not take x torch.float16, y"),
         (dict(x_dtype=E4M3), "does not take x torch.float8_e4m3fn"),
     ],
 )
 def test_a_call_beyond_it_says_so(changed, told):
     inputs = make_case(example("gemv", N=20, **dict(K_and_group=(256, 64)) | changed))
     with pytest.raises(ValueError, match=told):
-        fast_matmul(inputs.x, inputs.weight, inputs.epilogue)
+        GEMV_FAST(inputs.x, inputs.weight, inputs.epilogue)
 
 
 def test_another_x_is_named_in_one_sentence():
     inputs = make_case(example("gemv", N=20, K_and_group=(256, 64)))
     for x in (inputs.x[:, :-1], inputs.x[0], inputs.x.to("meta")):
         with pytest.raises(ValueError, match=r"x must be \(M, 256\) on cpu, got"):
-            fast_matmul(x, inputs.weight, inputs.epilogue)
+            GEMV_FAST(x, inputs.weight, inputs.epilogue)
 
 
 def test_weights_on_meta_are_refused():
     inputs = make_case(example("gemv", N=20, K_and_group=(256, 64)))
     weight = replace(inputs.weight, words=inputs.weight.words.to("meta"))
     with pytest.raises(ValueError, match="take CPU and CUDA tensors, got tensors on meta"):
-        fast_matmul(inputs.x.to("meta"), weight, inputs.epilogue)
+        GEMV_FAST(inputs.x.to("meta"), weight, inputs.epilogue)
 
 
 def test_x_of_three_dimensions_is_padded_along_K():
     weight = TritonWeight.from_quantized(quantize_linear(torch.ones(2, 100), 4))
     types = Types(FP16, FP32, weight.scales.dtype, weight.zeros.dtype)
     x = torch.ones(2, 3, 100, dtype=FP16)
-    product = prepared(x.shape, 2, types, weight.layout, weight.mode, x.device)
+    product = GEMV_FAST.prepared(x.shape, 2, types, weight.layout, weight.mode, x.device)
     y = product(x, *(weight.words, weight.scales, weight.zeros), None, None, None)
     torch.testing.assert_close(y, torch.full((2, 3, 2), 100.0))

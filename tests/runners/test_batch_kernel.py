@@ -14,12 +14,13 @@ from ternary_cases import UNALIGNED
 
 from gemlite_edu import load
 from gemlite_edu.kernels import sources
-from gemlite_edu.kernels.gemm_fast import FAST_GEMM
-from gemlite_edu.kernels.gemv_fast import FastWeights, Types
+from gemlite_edu.kernels.fast_weights import FastWeights, Types
+from gemlite_edu.kernels.gemm_fast import plan_gemm
+from gemlite_edu.kernels.machine import HOPPER, Machine
 from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.numbers.quantize import QuantizedWeight
-from gemlite_edu.runners import batch_kernel
-from gemlite_edu.runners.batch_text import BatchText
+from gemlite_edu.runners import kernel as kernel_module
+from gemlite_edu.runners.program import Program
 
 WIDTHS = (8, 4, 2)
 EVERY_WAY = [Case(4, rows + 1, 64, 256, rows=rows) for rows in (16, 64)]
@@ -36,11 +37,8 @@ def test_the_claim_is_true(case):
 
 
 def plan(M, N, K, nbits=4, group_size=128, multiprocessors=132, largest_cluster=4):
-    (kind,) = FAST_GEMM.values()
-    weights = FastWeights(nbits, group_size)
-    return kind.plan(
-        M, N, K, Types(FP16, FP16, FP16, FP16), weights, multiprocessors, largest_cluster
-    )
+    types, weights = Types(FP16, FP16, FP16, FP16), FastWeights(nbits, group_size)
+    return plan_gemm(M, N, K, types, weights, Machine(HOPPER, multiprocessors, largest_cluster))
 
 
 @pytest.mark.parametrize(
@@ -70,9 +68,8 @@ def test_an_h200_is_filled(M, N, K, rows, block_n, whole, split, splits):
 
 
 def test_x_of_few_rows_is_arranged_early():
-    assert [plan(M, 4096, 4096).arrange.starts_early for M in (16, 32, 33, 64)] == [True] * 2 + [
-        False
-    ] * 2
+    early = [plan(M, 4096, 4096).launches[0].starts_early for M in (16, 32, 33, 64)]
+    assert early == [True, True, False, False]
 
 
 @pytest.mark.parametrize("nbits", WIDTHS)
@@ -92,14 +89,15 @@ def test_a_launch_fits_the_machine(nbits):
         assert tiles == -(-N // block_n) * row_blocks
         assert defines["STAGES"] % defines["WARPS_K"] == 0
         assert defines["STAGES"] >= 2 * defines["WARPS_K"]
-        blocks, _ = made.arrange.grid
-        codes = blocks * made.arrange.threads * (8 if made.way == "mma" else 16)
-        assert (codes, made.grid[1]) == (K * defines["ROWS"], row_blocks)
+        arrange, _ = made.launches
+        blocks, passes = arrange.grid
+        codes = blocks * arrange.threads * (8 if arrange.text == "arrange_for_mma" else 16)
+        assert (codes, passes) == (K * defines["ROWS"], row_blocks)
 
 
 def test_the_simulator_has_clusters_of_one():
     kernel = load(BATCH, 4, group_size=128)
-    assert kernel._plan(16, 8192, 8192, torch.device("cpu")).product.cluster == 1
+    assert kernel.plan(16, 8192, 8192).product.cluster == 1
 
 
 def shares(launch, N, steps):
@@ -289,9 +287,9 @@ def test_out_that_begins_between_two_pieces_is_written_all_the_same(monkeypatch)
 
         return launch
 
-    monkeypatch.setattr(BatchText, "ready", ready)
+    monkeypatch.setattr(Program, "ready", ready)
     out = torch.zeros(case.M * case.N + 1).half()[1:].view(case.M, case.N).as_subclass(OnGpu)
-    case.load()._text.run(case.plan(), {}, out)
+    case.load()._program.run(case.plan(), {}, out)
     assert places == [0] and (out == 7).all()
 
 
@@ -330,7 +328,7 @@ def test_one_bit_is_refused_before_weights_are_packed():
 
 def test_rows_whose_pieces_an_int_cannot_count_are_refused():
     longest = 2**26
-    arrange = plan(300, 8, longest, multiprocessors=1).arrange
+    arrange = plan(300, 8, longest, multiprocessors=1).launches[0]
     assert arrange.grid[0] * arrange.threads < 2**31
     with pytest.raises(ValueError, match=f"K may be up to {longest}, got .*: split K over calls"):
         plan(300, 8, longest + 128)
@@ -344,6 +342,6 @@ def test_bfloat16_is_refused():
 def test_another_gpu_is_refused(monkeypatch):
     kernel = load(BATCH, 4)
     operands = kernel.pack(torch.zeros(8, 128, dtype=torch.uint8), 1.0, 0.0)
-    monkeypatch.setattr(batch_kernel, "machine_of", lambda device: ((8, 0), 108))
-    with pytest.raises(ValueError, match="needs compute capability 9.0, and cpu has 8.0"):
+    monkeypatch.setattr(kernel_module, "machine_of", lambda device: Machine((8, 0), 108))
+    with pytest.raises(ValueError, match="needs compute capability 9.0, and this GPU has 8.0"):
         kernel(torch.ones(2, 128).half(), *operands)

@@ -14,7 +14,7 @@ LOAD = """
 import time
 import torch
 from gemlite_edu import simulator
-from gemlite_edu.kernels import load
+from gemlite_edu import load
 start = time.perf_counter()
 load("gemv_a16wn_fp32", nbits=4, device="cpu")
 print(time.perf_counter() - start)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gemlite_edu.kernels import sources
-from gemlite_edu.kernels.gemv import Launch
+from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.runners import cuda
 from gemlite_edu.runners.simulator.build import find_compiler
 
@@ -102,7 +102,7 @@ def launches(tmp_path):
 
 
 def test_what_a_launch_is_given(current_stream, library_of, launches):
-    plan = Launch({}, grid=(132, 2), threads=256, shared_bytes=49_153, integers=(5, -1))
+    plan = Launch(grid=(132, 2), threads=256, shared_bytes=49_153, integers=(5, -1))
     library = library_of("gemv", 3)
     cuda.ReadyLaunch(library, plan, torch.device("cuda", 1))((1 << 40, 0, 30))
     text = "gemv on 1 (132, 2) x 256, 49153 bytes, stream 78, 0 attributes: 1099511627776 0 30 5 -1"
@@ -112,8 +112,8 @@ def test_what_a_launch_is_given(current_stream, library_of, launches):
 
 def test_two_launches_in_a_call_share_the_tensor_between_them(current_stream, library_of, launches):
     plans = [
-        Launch({}, (8, 1), 128, 0, (2, 3), starts_early=True),
-        Launch({}, (4, 1), 64, 70_000, (6, 7), cluster=4, starts_early=True),
+        Launch((8, 1), 128, 0, (2, 3), starts_early=True),
+        Launch((4, 1), 64, 70_000, (6, 7), cluster=4, starts_early=True),
     ]
     first = cuda.ReadyLaunch(library_of("arrange", 2), plans[0], GPU)
     both = cuda.ReadyLaunch(library_of("product", 3), plans[1], GPU, behind=first)
@@ -131,7 +131,7 @@ def test_two_launches_in_a_call_share_the_tensor_between_them(current_stream, li
 def test_an_error_of_either_launch_is_said_and_ends_the_call(
     current_stream, library_of, launches, threads, before
 ):
-    plans = [Launch({}, (1, 1), count, 0, (0, 0)) for count in threads]
+    plans = [Launch((1, 1), count, 0, (0, 0)) for count in threads]
     first = cuda.ReadyLaunch(library_of("arrange", 2), plans[0], GPU)
     both = cuda.ReadyLaunch(library_of("product", 2), plans[1], GPU, behind=first)
     blocks = "blocks of {} threads and 0 bytes of shared memory, then of {} threads".format(
@@ -146,7 +146,7 @@ def test_an_error_of_either_launch_is_said_and_ends_the_call(
 
 def test_launches_of_several_threads_keep_their_shared_memory(current_stream, library_of):
     library = library_of("gemv", 0)
-    plans = [Launch({}, (1, 1), 32, shared_bytes, (0, 0)) for shared_bytes in (200_000, 50_000)]
+    plans = [Launch((1, 1), 32, shared_bytes, (0, 0)) for shared_bytes in (200_000, 50_000)]
     launches = [cuda.ReadyLaunch(library, plan, GPU) for plan in plans]
 
     def many(launch):

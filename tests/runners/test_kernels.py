@@ -173,7 +173,7 @@ def test_the_cases_notice_a_mistake(mistake):
 def gets_it_wrong(case, right, wrong):
     kernel, inputs = case.load(), make_case(case)
     assert right in kernel.source, "the kernel's text has changed: change the mistake with it"
-    kernel._text.source = kernel.source.replace(right, wrong)
+    kernel._program.source = kernel.source.replace(right, wrong)
     try:
         return not is_right(case, inputs, kernel(*inputs.operands()))
     except KernelFault:

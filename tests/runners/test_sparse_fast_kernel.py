@@ -25,10 +25,11 @@ from simulator.test_claims import claims_of, is_true
 from sparse_fast_cases import CASES, SPARSE, SparseCase
 
 from gemlite_edu import load
-from gemlite_edu.kernels.gemv_fast import FAST_KERNELS, SparseWeights, Types
+from gemlite_edu.kernels.fast_weights import SparseWeights, Types
+from gemlite_edu.kernels.gemv_fast import plan_gemv
+from gemlite_edu.kernels.machine import Machine
 from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.packing import pack_sparse_1in2, tiled_sparsity_50
-from gemlite_edu.runners.fast_kernel import SparseFastKernel
 
 both_types = pytest.mark.parametrize("x_dtype", [FP16, BF16], ids=str)
 
@@ -60,7 +61,7 @@ def test_a_kept_code_of_0_is_minus_its_zero():
 
 def plan(M, N, K, group_size=None, machine=MANY_BLOCKS):
     types = Types(FP16, FP16)
-    return FAST_KERNELS[SPARSE].plan(M, N, K, types, SparseWeights(group_size), *machine)
+    return plan_gemv(M, N, K, types, SparseWeights(group_size), machine).product
 
 
 def test_a_block_of_each_multiprocessor_takes_several_tiles():
@@ -76,7 +77,7 @@ def test_a_launch_fits_the_machine():
         M, N = choose.randint(1, 40), choose.randint(1, 2 ** choose.randint(1, 18))
         K, group_size = 8 * choose.randint(1, 2500), choose.choice((64, 128, 256, None))
         K += -K % (group_size or 1)
-        machine = choose.choice([MANY_BLOCKS, FEW_BLOCKS, ((8, 6), 84), ((7, 5), 40)])
+        machine = choose.choice([MANY_BLOCKS, FEW_BLOCKS, Machine((8, 6), 84), Machine((7, 5), 40)])
         launch = plan(M, N, K, group_size, machine)
         limit = {(9, 0): 227, (8, 6): 99, (7, 5): 64}[machine[0]] * 1024
         assert launch.shared_bytes <= limit and launch.threads <= 512
@@ -227,7 +228,7 @@ def test_it_agrees_with_the_kernel_of_the_lesson(group_size):
     inputs, lesson = make_case(case), load("gemv_a16w7_sparse", group_size=group_size)
     words = pack_sparse_1in2(inputs.W_q, inputs.kept)
     operands = inputs.operands(case, case.load())
-    assert torch.equal(operands["W_packed"], words)
+    assert torch.equal(operands["W"], words)
     y = lesson(inputs.x, words, inputs.scales, inputs.zeros)
     assert torch.equal(run(case, inputs), y)
 
@@ -290,9 +291,8 @@ def test_a_text_that_does_not_compile_is_quoted_with_its_line():
 
 def test_a_kernel_says_what_it_is():
     kernel = load(SPARSE, x_dtype=BF16, group_size=128)
-    assert isinstance(kernel, SparseFastKernel)
     assert repr(kernel) == (
-        f"SparseFastKernel({SPARSE}, x_dtype=torch.bfloat16, group_size=128, device='auto')"
+        f"Kernel({SPARSE}, x_dtype=torch.bfloat16, group_size=128, device='auto')"
     )
     assert "// BEGIN HOLE dequant_pairs" in kernel.source
 
@@ -322,11 +322,11 @@ X, (WORDS, SCALES, ZEROS) = torch.ones(3, 320, dtype=FP16), packed()
 
 BAD_CALLS = {
     "W of other tiles": (
-        dict(W_packed=WORDS[:, :32]),
+        dict(W=WORDS[:, :32]),
         r"K = 320, for which W must be \(N, 64\) torch.int32 as pack makes it, got \(21, 32\)",
     ),
-    "W of plane tiles": (dict(W_packed=WORDS[None]), r"W must be \(N, 64\) .*got \(1, 21, 64\)"),
-    "no W": (dict(W_packed=WORDS[:0]), r"W must be \(N, 64\) .*got \(0, 64\)"),
+    "W of plane tiles": (dict(W=WORDS[None]), r"W must be \(N, 64\) .*got \(1, 21, 64\)"),
+    "no W": (dict(W=WORDS[:0]), r"W must be \(N, 64\) .*got \(0, 64\)"),
     "K of no whole groups": (dict(x=X[:, :100]), "group_size = 64 does not divide K = 100"),
     "groups that are not padded": (
         dict(scales=SCALES[:5]),
@@ -339,7 +339,7 @@ BAD_CALLS = {
 def test_bad_call_is_named_in_one_sentence(changed, named):
     kernel = load(SPARSE, group_size=64)
     with pytest.raises(ValueError, match=named) as caught:
-        kernel(**dict(x=X, W_packed=WORDS, scales=SCALES, zeros=ZEROS) | changed)
+        kernel(**dict(x=X, W=WORDS, scales=SCALES, zeros=ZEROS) | changed)
     assert "\n" not in str(caught.value)
 
 
@@ -349,8 +349,10 @@ def test_both_of_a_pair_cannot_be_kept():
 
 
 def test_an_older_gpu_is_refused():
-    case = SparseCase(machine=((7, 0), 80))
-    with pytest.raises(ValueError, match="7.5 or more, and cpu has 7.0: use gemv_a16w7_sparse$"):
+    case = SparseCase(machine=Machine((7, 0), 80))
+    with pytest.raises(
+        ValueError, match="7.5 or more, and this GPU has 7.0: use gemv_a16w7_sparse$"
+    ):
         run(case, make_case(case))
 
 

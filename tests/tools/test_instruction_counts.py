@@ -2,7 +2,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 from gemlite_edu import load
 from gemlite_edu.kernels.gemv import KERNELS
@@ -50,9 +49,9 @@ def test_the_record_is_what_nvcc_makes(recorded):
 def test_a_table_takes_half_an_instruction_more_for_a_weight(recorded):
     """As docs/your_own_quantizer.md says."""
     kernel = load("gemv_a16wn_fast", nbits=4, group_size=128, replace=pair_table(range(16)))
-    plan = kernel._plan(1, 4096, 4096, torch.device("cpu"))
+    launch = kernel.plan(1, 4096, 4096).product
     loops = instruction_counts.loops_of(
-        instruction_counts.machine_code(kernel.source, plan.defines)
+        instruction_counts.machine_code(kernel.source, launch.defines)
     )
     loop = instruction_counts.inner_loop(loops, "HMMA")
     plain = recorded["rungs"]["4"]["a lane scales one row"]

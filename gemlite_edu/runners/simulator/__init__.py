@@ -1,9 +1,10 @@
 """CUDA kernels on a CPU. The kernel's own text, compiled by the host's C++ compiler."""
 
+from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.runners.simulator.build import build_instrumented_kernel, build_kernel
 from gemlite_edu.runners.simulator.inspection import inspect_kernel, inspect_text
 from gemlite_edu.runners.simulator.report import Report
-from gemlite_edu.runners.simulator.run import Integer, Launch, NullPointer, Tensor, run_kernel
+from gemlite_edu.runners.simulator.run import Integer, NullPointer, Tensor, run_kernel
 
 __all__ = [
     "Integer",

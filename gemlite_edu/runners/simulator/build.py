@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from gemlite_edu.kernels.machine import SIMULATED_CAPABILITY, shared_bytes_per_block
+from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.kernels.sources import explain_compiler_error
 from gemlite_edu.runners.build_cache import cached_build, program_identity
 from gemlite_edu.runners.simulator.instrument import INSTRUMENTED_FLAGS, label_calls, write_sites
@@ -184,7 +184,7 @@ def _define_dynamic_shared(text):
             f"{' and '.join(arrays)} are all extern __shared__, and CUDA gives them one address: "
             "declare one and point into it"
         )
-    limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
+    limit = SIMULATED.shared_bytes_per_block
     definitions = "".join(
         f"\nalignas(128) thread_local {element} {name}[{limit} / sizeof({element})];"
         for name, element in arrays.items()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gemlite_edu.kernels.machine import SIMULATED_CAPABILITY, shared_bytes_per_block
+from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.numbers.errors import KernelFault
 from gemlite_edu.runners.simulator.build import build_runner
 from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
@@ -54,25 +54,6 @@ class NullPointer:
     """The pointer to a tensor that is not there."""
 
 
-@dataclass(frozen=True)
-class Launch:
-    """grid: (x, y) blocks; threads: per block; shared_bytes: dynamic shared memory per block."""
-
-    grid: tuple[int, int]
-    threads: int
-    shared_bytes: int = 0
-
-    def __post_init__(self):
-        limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
-        if min(self.grid) < 1 or not 1 <= self.threads <= MAX_THREADS:
-            raise ValueError(
-                f"a launch needs at least 1 x 1 blocks of 1 to {MAX_THREADS} threads, "
-                f"got {self.grid[0]} x {self.grid[1]} of {self.threads}"
-            )
-        if not 0 <= self.shared_bytes <= limit:
-            raise ValueError(f"shared_bytes must be from 0 to {limit}, got {self.shared_bytes}")
-
-
 def run_kernel(library, arguments, launch, time_limit):
     """Launch the kernel in `library` (from `build_kernel`) with `arguments` in order.
 
@@ -92,6 +73,17 @@ def run_kernel(library, arguments, launch, time_limit):
         raise KernelFault(fault_sentence(status, tensors_by_name(arguments), time_limit))
 
 
+def _check_launch(launch):
+    limit = SIMULATED.shared_bytes_per_block
+    if min(launch.grid) < 1 or not 1 <= launch.threads <= MAX_THREADS:
+        raise ValueError(
+            f"a launch needs at least 1 x 1 blocks of 1 to {MAX_THREADS} threads, "
+            f"got {launch.grid[0]} x {launch.grid[1]} of {launch.threads}"
+        )
+    if not 0 <= launch.shared_bytes <= limit:
+        raise ValueError(f"shared_bytes must be from 0 to {limit}, got {launch.shared_bytes}")
+
+
 def count_workers(launch):
     """OS threads for a launch: the cores of this process, if there are as many blocks."""
     blocks = launch.grid[0] * launch.grid[1]
@@ -109,6 +101,7 @@ def run_once(library, arguments, launch, time_limit, workers, sites="-"):
     sites: path of an instrumented kernel's sites.txt. Outputs are written only if the report ends
     with "done".
     """
+    _check_launch(launch)
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     offsets, total = _layout(tensors)
     memory = os.memfd_create("gemlite_edu")
@@ -116,7 +109,7 @@ def run_once(library, arguments, launch, time_limit, workers, sites="-"):
         os.ftruncate(memory, max(total, mmap.PAGESIZE))
         with mmap.mmap(memory, max(total, mmap.PAGESIZE)) as room:
             _write(room, tensors, offsets)
-            limit = shared_bytes_per_block(SIMULATED_CAPABILITY)
+            limit = SIMULATED.shared_bytes_per_block
             numbers = [*launch.grid, launch.threads, launch.shared_bytes, limit]
             words = [sites, time_limit, workers, *numbers, *_argument_words(arguments, offsets)]
             # An instrumented kernel is stopped by the runner, which knows where it was.

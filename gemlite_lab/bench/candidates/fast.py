@@ -24,7 +24,8 @@ def _why_not(name, problem):
     if weights.is_sparse != (name == _SPARSE):
         return "1:2 sparse 7-bit weights" if name == _SPARSE else "dense weights"
     try:
-        FAST_KERNELS[name].weights(weights.nbits, weights.group_size)
+        nbits = weights.nbits if FAST_KERNELS[name].takes_nbits else None
+        FAST_KERNELS[name].completed(nbits, group_size=weights.group_size)
     except ValueError as error:
         return str(error)
     return ""

@@ -6,13 +6,12 @@ from functools import cache
 import torch
 
 from gemlite_edu.kernels import sources
-from gemlite_edu.kernels.gemm_fast import FAST_GEMM, HOPPER, N_TILE
-from gemlite_edu.runners.kernel_text import capability_of
+from gemlite_edu.kernels.gemm_fast import FAST_GEMM, N_TILE
+from gemlite_edu.kernels.machine import HOPPER, machine_of
 from gemlite_edu.runners.load import load
 from gemlite_lab.bench.candidate import Candidate, Prepared
 
-((_NAME, _KIND),) = FAST_GEMM.items()
-_TEXTS = (_KIND.text, "arrange_for_mma", "arrange_for_wgmma")
+((_NAME, _SPEC),) = FAST_GEMM.items()
 
 _load = cache(load)
 
@@ -21,10 +20,10 @@ def _why_not(problem):
     weights = problem.weights
     if problem.transposed or weights.is_sparse:
         return "dense weights, not transposed"
-    if torch.cuda.is_available() and capability_of(torch.device("cuda")) != HOPPER:
+    if torch.cuda.is_available() and machine_of(torch.device("cuda")).capability != HOPPER:
         return "Hopper"
     try:
-        step = _KIND.weights(weights.nbits, weights.group_size).step
+        step = _SPEC.completed(weights.nbits, group_size=weights.group_size).weights.step
     except ValueError as error:
         return str(error)
     return f"N in {N_TILE}s, K in {step}s" if problem.N % N_TILE or problem.K % step else ""
@@ -36,5 +35,5 @@ def _prepare(weights, problem):
     return Prepared(lambda x: kernel(x, *operands), operands)
 
 
-_BUILD = hashlib.sha256("".join(map(sources.expand, _TEXTS)).encode()).hexdigest()[:8]
+_BUILD = hashlib.sha256("".join(map(sources.expand, _SPEC.texts)).encode()).hexdigest()[:8]
 CANDIDATES = [Candidate(_NAME, "gemlite_edu", torch.float16, _why_not, _prepare, build=_BUILD)]

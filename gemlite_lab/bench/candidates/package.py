@@ -6,6 +6,7 @@ from functools import cache, partial
 import torch
 
 from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.packing import (
     BitPlanes3,
     Sparse1in2,
@@ -13,7 +14,7 @@ from gemlite_edu.packing import (
     pack_sparse_1in2,
     pack_warped_int32,
 )
-from gemlite_edu.runners.load import KERNELS, load
+from gemlite_edu.runners.load import load
 from gemlite_lab.bench.candidate import Candidate, Prepared
 from gemlite_lab.bench.problem import kept_of
 
@@ -66,14 +67,14 @@ def _packed(launch, weights):
 
 
 def _candidate(name):
-    text = sources.expand(name, None).encode()
+    code = " ".join(sources.without_comments(sources.expand(name)).split())
     return Candidate(
         name,
         "gemlite_edu",
         KERNELS[name].x_dtypes[0],
         partial(_why_not, name),
         partial(_prepare, name),
-        build=hashlib.sha256(text).hexdigest()[:8],
+        build=hashlib.sha256(code.encode()).hexdigest()[:8],
     )
 
 

@@ -40,7 +40,7 @@ def _prepare(name, weights, problem):
     W_packed = pack_bitnet_2bit(weights.W_q)
     token_scales = torch.ones(problem.M, device=W_packed.device)
     scales = weights.scales.flatten().contiguous()
-    call = partial(kernel, W_packed=W_packed, scales=scales, token_scales=token_scales, N=problem.N)
+    call = partial(kernel, W=W_packed, scales=scales, token_scales=token_scales, N=problem.N)
     return Prepared(call, (W_packed, scales))
 
 

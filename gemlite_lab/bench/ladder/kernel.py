@@ -1,14 +1,43 @@
 """`RungKernel`: a rung that is an edit of gemv_a16wn_fast, called like that."""
 
+from dataclasses import dataclass
+
 import torch
 
-from gemlite_edu.kernels.gemv import Launch
-from gemlite_edu.runners.fast_kernel import FastKernel, machine_of
+from gemlite_edu.kernels.gemv_fast import FastGemv
+from gemlite_edu.kernels.plan import Plan
+from gemlite_edu.runners.kernel import Kernel
+from gemlite_lab.bench.ladder.idea import Shape
 
 GROUP_SIZE = 128
 
 
-class RungKernel(FastKernel):
+@dataclass(frozen=True, kw_only=True)
+class _RungSpec(FastGemv):
+    """gemv_a16wn_fast, launched as a rung's `Shape` says: for one row of x of whole tiles."""
+
+    shape: Shape
+
+    def plan(self, M, N, K, machine):
+        """The `Plan` for y (1, N)."""
+        tile, shape = self.layout(K).tile, self.shape
+        if M > 1 or K % tile:
+            raise ValueError(f"a rung takes one row of x, of whole tiles of {tile}, got {M} x {K}")
+        usual = super().plan(M, N, K, machine).product
+        warps, tiles = min(shape.warps, K // tile), -(-N // shape.rows)
+        resident = tiles if shape.blocks is None else machine.multiprocessors * shape.blocks
+        blocks = min(resident, tiles)
+        sum_bytes = self.weights.bytes_of_a_part(self.x_dtype) * (K // GROUP_SIZE)
+        x_bytes = 2 * K + sum_bytes if shape.stages_x else 0
+        shared_bytes = x_bytes + -(-tiles // blocks) * 4 * shape.rows * warps
+        defines = usual.defines | {"WARPS": warps, "TILES": shape.rows // 16}
+        launch = usual._replace(
+            grid=(blocks, 1), threads=32 * warps, shared_bytes=shared_bytes, defines=defines
+        )
+        return Plan((launch,))
+
+
+class RungKernel(Kernel):
     """A rung for `nbits` codes, groups of 128, and one row of fp16 x of whole tiles.
 
     >>> from gemlite_lab.bench.ladder import rungs
@@ -19,21 +48,9 @@ class RungKernel(FastKernel):
     """
 
     def __init__(self, rung, nbits):
-        super().__init__(rung.kernel, nbits, torch.float16, None, "auto", 60.0, GROUP_SIZE)
+        spec = _RungSpec(
+            nbits=nbits, x_dtype=torch.float16, group_size=GROUP_SIZE, shape=rung.shape
+        )
+        super().__init__(spec)
         self.rung = rung
-        self.source = self._text.source = rung.edited(self.source)
-
-    def _plan(self, M, N, K, device):
-        """Launched as its `Shape` says."""
-        tile, shape = self.layout(K).tile, self.rung.shape
-        if M > 1 or K % tile:
-            raise ValueError(f"a rung takes one row of x, of whole tiles of {tile}, got {M} x {K}")
-        usual = super()._plan(M, N, K, device)
-        warps, tiles = min(shape.warps, K // tile), -(-N // shape.rows)
-        resident = tiles if shape.blocks is None else machine_of(device)[1] * shape.blocks
-        blocks = min(resident, tiles)
-        sum_bytes = self._weights.bytes_of_a_part(self.x_dtype) * (K // GROUP_SIZE)
-        x_bytes = 2 * K + sum_bytes if shape.stages_x else 0
-        shared_bytes = x_bytes + -(-tiles // blocks) * 4 * shape.rows * warps
-        defines = usual.defines | {"WARPS": warps, "TILES": shape.rows // 16}
-        return Launch(defines, (blocks, 1), 32 * warps, shared_bytes, usual.integers)
+        self._program.source = rung.edited(self.source)

@@ -7,8 +7,6 @@ import torch
 from kernel_cases import is_right, make_case, small_cases
 
 from gemlite_edu import load, pack_warped_int32
-from gemlite_edu.kernels.gemv import KERNELS
-from gemlite_edu.kernels.machine import SIMULATED_CAPABILITY
 from gemlite_edu.numbers.errors import KernelFault, KernelTextError
 from gemlite_edu.runners import simulator
 from gemlite_edu.runners.simulator.run import run_once
@@ -96,9 +94,7 @@ def test_what_is_kept_does_not_grow_with_the_run():
     sizes = []
     for N in (64, 1024):
         kernel, operands = gemv(N=N, K=1024)
-        plan = KERNELS[kernel.name].plan(
-            1, N, 1024, torch.float16, SIMULATED_CAPABILITY, nbits=4, group_size=None
-        )
+        plan = kernel.plan(1, N, 1024).product
         library = simulator.build_instrumented_kernel(kernel.source, "gemv", plan.defines)
         arguments = [
             simulator.Tensor("x", operands[0][:1].contiguous()),

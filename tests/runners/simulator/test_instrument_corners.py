@@ -139,12 +139,18 @@ def test_more_static_shared_memory_than_cuda_allows_does_not_compile(inspect):
         inspect("__shared__ float a[20000]; a[t] = x[t]; y[t] = a[t];")
 
 
+def run_empty(*launch):
+    """Run a kernel that does nothing."""
+    text = "__global__ void kernel() {}"
+    return simulator.inspect_text(text, [], simulator.Launch(*launch))
+
+
 @pytest.mark.parametrize(
     "make, message",
     [
-        (lambda: simulator.Launch((1, 1), 2048), "1 to 1024 threads, got 1 x 1 of 2048"),
-        (lambda: simulator.Launch((0, 1), 32), "at least 1 x 1 blocks"),
-        (lambda: simulator.Launch((1, 1), 32, 10**6), "shared_bytes must be from 0 to 232448"),
+        (lambda: run_empty((1, 1), 2048), "1 to 1024 threads, got 1 x 1 of 2048"),
+        (lambda: run_empty((0, 1), 32), "at least 1 x 1 blocks"),
+        (lambda: run_empty((1, 1), 32, 10**6), "shared_bytes must be from 0 to 232448"),
         (lambda: simulator.Integer(2**31), "holds 32 bits, got 2147483648"),
         (lambda: simulator.Tensor("x", torch.zeros(0)), "x must be a contiguous CPU tensor"),
         (lambda: simulator.Tensor("x", torch.zeros(4, 4).T), "strides"),

@@ -1,0 +1,98 @@
+"""`Spec`: what is decided of a kernel before it is compiled."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+
+from gemlite_edu.numbers.quantize import check_nbits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """A kernel's name, and the widths and types that `load` was given.
+
+    A subclass knows one family of kernels: which operands they take, and how a call is planned.
+    """
+
+    name: str
+    nbits: int | None = None
+    x_dtype: torch.dtype | None = None
+    group_size: int | None = None
+
+    x_dtypes: ClassVar = (torch.float16, torch.bfloat16)
+    takes_nbits: ClassVar = True
+    is_packed: ClassVar = True
+    entry: ClassVar = "gemv"
+    counted_as: ClassVar = ""  # its name in the records of Nsight Compute
+    usual_shape: ClassVar = (4096, 4096)  # (N, K) for which `load` compiles ahead of a call
+
+    @property
+    def text(self):
+        """Its CUDA text: a name of `sources`."""
+        return self.name
+
+    @property
+    def y_dtype(self):
+        """Type of y."""
+        return self.x_dtype
+
+    @property
+    def title(self):
+        """Name, width and types, for messages."""
+        width = "" if self.nbits is None else f", nbits={self.nbits}"
+        groups = "" if self.group_size is None else f", group_size={self.group_size}"
+        return f"{self.name}{width}, x_dtype={self.x_dtype}{groups}"
+
+    def completed(self, nbits=None, x_dtype=None, group_size=None, y_dtype=None, fragment=None):
+        """This spec with the arguments of `load`; TypeError or ValueError for what it has not."""
+        if not (y_dtype is None and fragment is None):
+            raise ValueError(f"y_dtype and fragment are for ternary weights: not for {self.name}")
+        x_dtype = self.x_dtypes[0] if x_dtype is None else x_dtype
+        if x_dtype not in self.x_dtypes:
+            takes = " or ".join(map(str, self.x_dtypes))
+            raise ValueError(f"x_dtype must be {takes} for {self.name}, got {x_dtype}")
+        self._check_nbits(nbits)
+        self._check_group_size(group_size)
+        return replace(self, nbits=nbits, x_dtype=x_dtype, group_size=group_size)
+
+    def with_texts(self, texts):
+        """This spec for a text in whose holes `texts` {hole: text} stand."""
+        return self
+
+    def layout(self, K):
+        """The layout of the packed words of K codes in a row."""
+        raise ValueError(f"{self.name} takes unquantized weights, which have no layout")
+
+    def pack(self, W_q, *others):
+        """The operands W, scales and zeros of a call, made of codes."""
+        raise ValueError(f"{self.name} takes words as gemlite_edu.packing makes them: use that")
+
+    def operands(self, x, W, scales, zeros):
+        """({name: tensor or None} for the launch, (M, N, K)), once all fit each other."""
+        raise TypeError(f"{type(self).__name__} names no operands")
+
+    def plan(self, M, N, K, machine):
+        """The `Plan` for y (M, N); ValueError where no launch fits the machine."""
+        raise TypeError(f"{type(self).__name__} plans no launch")
+
+    def notes(self, launch):
+        """What a report of that launch must say about the model, sentence by sentence."""
+        return ()
+
+    def _check_nbits(self, nbits):
+        if self.takes_nbits and nbits is None:
+            raise TypeError(f"{self.name} needs nbits, the width of its codes")
+        if self.takes_nbits:
+            check_nbits(nbits)
+        elif nbits is not None:
+            has = "weights of one width" if self.is_packed else "unquantized weights"
+            raise ValueError(f"{self.name} takes {has}: leave nbits out")
+
+    def _check_group_size(self, group_size):
+        if group_size is None:
+            return
+        if not self.is_packed:
+            raise ValueError(f"{self.name} takes unquantized weights: leave group_size out")
+        if not isinstance(group_size, int) or isinstance(group_size, bool) or group_size < 1:
+            raise ValueError(f"group_size must be an int of 1 or more, or None, got {group_size!r}")

@@ -1,0 +1,167 @@
+"""The fast CUDA kernels as functions of torch tensors: `GEMV_FAST` for few rows, `GEMM_FAST`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+import torch
+
+from gemlite_edu.kernels.fast_weights import FLOATS, FastWeights, Types
+from gemlite_edu.kernels.gemm_fast import LONGEST_K, N_TILE, FastGemm, plan_gemm
+from gemlite_edu.kernels.gemv_fast import X_TILE, FastGemv, plan_gemv
+from gemlite_edu.kernels.machine import HOPPER, TURING, machine_of
+from gemlite_edu.numbers.checks import aligned, aligned_pointers_of, pointers_of, whole_tiles
+from gemlite_edu.runners.program import Program
+
+_NAMES = ("x", "W_packed", "scales", "zeros", "channel_scales", "token_scales", "bias")
+_TIME_LIMIT = 600.0  # seconds, in the simulator
+
+
+@dataclass(frozen=True)
+class CudaProduct:
+    """y = x Wᵀ by one kernel: called with x, a weight and an `Epilogue`, it gives y (M, N).
+
+    plan: the kernel's planner. fits: whether it takes a layout of N rows; x_tile: K of x is padded
+    to multiples of it.
+    oldest, newest: compute capabilities that it runs on.
+    """
+
+    spec: FastGemv
+    plan: Callable
+    fits: Callable
+    oldest: tuple[int, int]
+    newest: tuple[int, int]
+    x_tile: int = 1
+
+    def takes(self, layout, x_dtype, y_dtype, machine, N):
+        """Whether the kernel multiplies x of that type by N rows of this layout, to such a y."""
+        return _takes(self, layout, x_dtype, y_dtype, machine, N)
+
+    def prepared(self, shape, N, types, layout, mode, device):
+        """A product of which all is decided but what the tensors hold: it maps them to y (..., N).
+
+        shape: of x (..., K). It takes x, words, scales, zeros, channel_scales, token_scales and
+        bias, of `types`, on the device; None for one that is not there.
+        ValueError for what is not taken.
+        """
+        return _prepared(self, shape, N, types, layout, mode, device)
+
+    def __call__(self, x, weight, epilogue):
+        """y (M, N) for x (M, K), times channel and token scales, plus bias.
+
+        CUDA tensors run on their device's current stream, CPU tensors in the simulator.
+        Raises ValueError for what the kernel does not take.
+
+        >>> from gemlite_edu import Epilogue, TritonWeight, quantize_linear
+        >>> weight = TritonWeight.from_quantized(quantize_linear(torch.ones(8, 256), 4, 128))
+        >>> GEMV_FAST(torch.ones(1, 256).half(), weight, Epilogue(torch.float32))[:, :2]
+        tensor([[256., 256.]])
+        >>> GEMM_FAST(torch.ones(2, 256).half(), weight, Epilogue(torch.float32))[:, 0]
+        tensor([256., 256.])
+        """
+        if x.dim() != 2 or x.shape[1] != weight.layout.K or x.device != weight.words.device:
+            raise ValueError(
+                f"x must be (M, {weight.layout.K}) on {weight.words.device}, "
+                f"got {tuple(x.shape)} on {x.device}"
+            )
+        optional = weight.scales, weight.zeros, weight.channel_scales, epilogue.bias
+        types = Types(x.dtype, epilogue.y_dtype, *map(_dtype_of, optional))
+        if len(x) == 0:
+            return x.new_empty((0, weight.N), dtype=types.y)
+        product = self.prepared(x.shape, weight.N, types, weight.layout, weight.mode, x.device)
+        factors = weight.scales, weight.zeros, weight.channel_scales, epilogue.token_scales
+        return product(x, weight.words, *factors, epilogue.bias)
+
+
+def _fits_gemv(layout, types, N, machine):
+    """Whether x fits into a block, and groups are not padded."""
+    weights, K = FastWeights(layout.nbits, layout.group_size), layout.K
+    plan_gemv(1, N, K + -K % X_TILE, types, weights, machine)
+    return weights.layout(K) == layout
+
+
+def _fits_gemm(layout, types, N, machine):
+    """Whether groups and rows are whole, so that bulk copies take them."""
+    if N % N_TILE or layout.padded_K != layout.K or layout.K > LONGEST_K:
+        return False
+    spec = FastGemm().completed(layout.nbits, group_size=layout.group_size)
+    return spec.layout(layout.K) == layout
+
+
+GEMV_FAST = CudaProduct(FastGemv(), plan_gemv, _fits_gemv, TURING, (99, 0), X_TILE)
+GEMM_FAST = CudaProduct(FastGemm(), plan_gemm, _fits_gemm, HOPPER, HOPPER)
+
+
+@lru_cache(maxsize=1024)
+def _takes(product, layout, x_dtype, y_dtype, machine, N):
+    is_alike = x_dtype in product.spec.x_dtypes and y_dtype in FLOATS
+    if not (is_alike and product.oldest <= machine.capability <= product.newest):
+        return False
+    try:
+        return product.fits(layout, Types(x_dtype, y_dtype), N, machine)
+    except ValueError:
+        return False
+
+
+@lru_cache(maxsize=4096)
+def _prepared(product, shape, N, types, layout, mode, device):
+    if device.type not in ("cpu", "cuda"):
+        raise ValueError(f"kernels take CPU and CUDA tensors, got tensors on {device}")
+    machine = machine_of(device)
+    if not product.takes(layout, types.x, types.y, machine, N):
+        raise ValueError(
+            f"{product.spec.name} does not take x {types.x}, y {types.y} and N = {N} with {layout} "
+            f"on {device}: use triton_product.matmul"
+        )
+    M, K = shape[:-1].numel(), layout.K
+    weights = FastWeights(layout.nbits, layout.group_size, mode)
+    plan = product.plan(M, N, K + -K % product.x_tile, types, weights, machine)
+    plan.check_rows(M)
+    ready = _ready(_program(plan.product.text), plan, (*shape[:-1], N), types.y, device)
+    if K % product.x_tile == 0:
+        return ready
+    return lambda x, *others: ready(whole_tiles(x, product.x_tile), *others)
+
+
+@lru_cache
+def _program(text):
+    return Program(text, time_limit=_TIME_LIMIT)
+
+
+def _ready(program, plan, y_shape, y_dtype, device):
+    """What maps x, words and the other tensors to y on the device, as `plan` says.
+
+    The tensors may be views: a text reads each of them from its first number on, in 16s of bytes.
+    """
+    if device.type != "cuda":
+        return partial(_simulated, program, plan, y_shape, y_dtype)
+    launch, empty = program.ready(plan, device), torch.empty(0, dtype=y_dtype, device=device)
+
+    def product(*tensors):
+        pointers = aligned_pointers_of(tensors)
+        if pointers is None:
+            tensors = _all_aligned(tensors)
+            pointers = pointers_of(tensors)
+        y = empty.new_empty(*y_shape)  # sooner than by torch.empty, or with the shape in one piece
+        pointers.append(y.data_ptr())
+        launch(pointers)
+        return y
+
+    return product
+
+
+def _simulated(program, plan, y_shape, y_dtype, *tensors):
+    x = tensors[0]
+    y = x.new_empty(y_shape, dtype=y_dtype)
+    M = y.shape[:-1].numel()
+    named = dict(zip(_NAMES, _all_aligned(tensors), strict=True))
+    program.run(plan, named | {"x": named["x"].reshape(M, -1)}, y.view(M, -1))
+    return y
+
+
+def _all_aligned(tensors):
+    return [None if tensor is None else aligned(tensor) for tensor in tensors]
+
+
+def _dtype_of(tensor):
+    return torch.float32 if tensor is None else tensor.dtype

@@ -1,0 +1,127 @@
+"""`Program`: a kernel's CUDA text on either machine, a GPU or the simulator.
+
+Both machines are used in the same three ways: `build` compiles, `run` launches a plan, and
+`inspect`, which the simulator alone can do, runs a plan under instruments.
+"""
+
+import torch
+
+from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.machine import machine_of
+from gemlite_edu.numbers.checks import aligned, pointers_of
+from gemlite_edu.runners import simulator
+
+
+class Program:
+    """The CUDA text `name` with the learner's `replace` {hole: text}, built when first needed.
+
+    Plans may launch other texts too, those that prepare x: they are as they ship.
+    time_limit: seconds after which the simulator stops a kernel.
+    """
+
+    def __init__(self, name, replace=None, time_limit=60.0):
+        self.source, self.replace = sources.expand(name, replace), dict(replace or {})
+        self._name, self._time_limit = name, time_limit
+        self._libraries = {}
+
+    def build(self, plan, device):
+        """The library of the plan's product for `device`; every text of the plan is compiled.
+
+        For a GPU it is loaded; for the simulator it is a path.
+        """
+        return [self._built(launch, device) for launch in plan.launches][-1]
+
+    def run(self, plan, tensors, out):
+        """Launch the plan with `tensors` {name: tensor or None}, x first; write y into `out`."""
+        if not out.is_cuda:
+            self._simulate(plan, tensors, out)
+            return
+        y = aligned(out)  # some kernels write y in pieces of 16 bytes
+        self.ready(plan, out.device)(pointers_of((*tensors.values(), y)))
+        if y is not out:
+            out.copy_(y)
+
+    def ready(self, plan, device):
+        """The plan on a GPU, called with `pointers_of` the tensors, x first and y last."""
+        from gemlite_edu.runners import cuda
+
+        behind = None
+        for launch in plan.launches:
+            behind = cuda.ReadyLaunch(self._built(launch, device), launch, device, behind)
+        if not plan.image_halves:
+            return behind
+        launch_both, empty = behind, torch.empty(0, dtype=torch.float16, device=device)
+
+        def launch_with_image(pointers):
+            x, *others = pointers
+            image = empty.new_empty(plan.image_halves)
+            launch_both((x, image.data_ptr(), *others))
+
+        return launch_with_image
+
+    def inspect(self, plan, tensors, y, title, recorded):
+        """A `Report` of the plan's product in the simulator under instruments; it writes to `y`."""
+        launch, tensors = plan.product, self._prepared(plan, tensors)
+        _poison(y)
+        library = simulator.build_instrumented_kernel(
+            self.source, launch.entry, launch.defines, self.replace
+        )
+        columns, rows = launch.grid
+        title = f"{title}: {columns} x {rows} blocks of {launch.threads} threads"
+        arguments = _arguments(launch, tensors, y)
+        return simulator.inspect_kernel(
+            library, self.source, arguments, launch, self._time_limit, title, recorded
+        )
+
+    def _built(self, launch, device):
+        key = (device, launch.text, *launch.defines.values())
+        library = self._libraries.get(key)
+        if library is None or (device.type == "cpu" and not library.exists()):
+            library = self._libraries[key] = self._compiled(launch, device)
+        return library
+
+    def _compiled(self, launch, device):
+        is_own = launch.text == self._name
+        source = self.source if is_own else sources.expand(launch.text)
+        replace = self.replace if is_own else {}
+        if device.type == "cpu":
+            return simulator.build_kernel(source, launch.entry, launch.defines, replace)
+        from gemlite_edu.runners import cuda
+
+        capability = machine_of(device).capability
+        return cuda.build_kernel(source, launch.entry, launch.defines, capability, replace)
+
+    def _simulate(self, plan, tensors, out):
+        self._simulate_launch(plan.product, self._prepared(plan, tensors), out)
+
+    def _prepared(self, plan, tensors):
+        """The tensors of the plan's product, with the image of x if it reads one."""
+        if not plan.image_halves:
+            return tensors
+        x, *_ = tensors.values()
+        image = x.new_empty(plan.image_halves)
+        self._simulate_launch(plan.launches[0], {"x": x}, image)
+        return {"x_image": image} | {name: t for name, t in tensors.items() if name != "x"}
+
+    def _simulate_launch(self, launch, tensors, out):
+        result = torch.empty_like(out)
+        _poison(result)
+        library = self._built(launch, torch.device("cpu"))
+        arguments = _arguments(launch, tensors, result)
+        simulator.run_kernel(library, arguments, launch, self._time_limit)
+        out.copy_(result)
+
+
+def _arguments(launch, tensors, out):
+    """The simulator's arguments: the tensors, y, and the integers of the launch."""
+    arguments = [
+        simulator.NullPointer() if value is None else simulator.Tensor(name, value)
+        for name, value in tensors.items()
+    ]
+    arguments.append(simulator.Tensor("y", out, is_output=True))
+    return arguments + [simulator.Integer(value) for value in launch.integers]
+
+
+def _poison(y):
+    """Fill y, before a kernel writes it, with NaN, or with the least int32."""
+    y.fill_(torch.nan if y.dtype.is_floating_point else torch.iinfo(y.dtype).min)
