@@ -150,6 +150,29 @@ def cases_for_a_gpu():
         yield Case(2, 129, 520, 4096, rows=128, width=1, splits=splits)
 
 
+# The shapes of models, cut as the package cuts them: (N, K, M, nbits), in groups of 128
+
+
+def one_shape_of_each_build(shapes):
+    """As few shapes as need every library that `shapes` need on this GPU."""
+    return list({str(_planned(shape).product.defines): shape for shape in shapes}.values())
+
+
+def compile_shape(shape):
+    """The library of a shape, in the cache."""
+    N, K, M, nbits = shape
+    load(BATCH, nbits, group_size=128).compile_for_gpu(_this_gpu(), M, N, K)
+
+
+def _planned(shape):
+    N, K, M, nbits = shape
+    return load(BATCH, nbits, group_size=128)._plan(M, N, K, _this_gpu())
+
+
+def _this_gpu():
+    return torch.device("cuda", torch.cuda.current_device())
+
+
 # What a layer has
 
 _FACTORS_OF_A_LAYER = {

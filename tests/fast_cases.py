@@ -3,12 +3,9 @@
 Any two values of two factors meet in a case (Kuhn, Kacker and Lei 2010, NIST SP 800-142).
 """
 
-import os
 import random
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from multiprocessing import get_context
 from unittest import mock
 
 import torch
@@ -156,15 +153,8 @@ def one_case_of_each_build(cases):
     return list({case.build(): case for case in cases}.values())
 
 
-def compile_all_for_gpu(cases):
-    """Their libraries in the cache, by this shard's share of the cores (tests/gpu/run.py)."""
-    shards = int(os.environ.get("GEMLITE_EDU_SHARD", "0/1").split("/")[1])
-    # Processes: load_inline suits no two threads.
-    with ProcessPoolExecutor(max(1, os.cpu_count() // shards), get_context("spawn")) as pool:
-        list(pool.map(_compile_for_gpu, one_case_of_each_build(cases)))
-
-
-def _compile_for_gpu(case):
+def compile_for_gpu(case):
+    """The library of a case, in the cache."""
     device = torch.device("cuda", torch.cuda.current_device())
     with case.as_planned():
         case.load().compile_for_gpu(device, case.M, case.N, case.K + -case.K % 8)

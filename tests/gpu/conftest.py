@@ -1,9 +1,8 @@
-import os
-
 import pytest
 import torch
 
 HOPPER = (9, 0)
+MOST_KEPT = 2**30  # bytes of the GPU that a process keeps between two tests
 
 # `make test` runs without a GPU; `make test-gpu` refuses to.
 collect_ignore_glob = [] if torch.cuda.is_available() else ["*"]
@@ -15,8 +14,14 @@ def pytest_configure(config):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Leave out what another GPU has no instructions for, and what other shards run: run.py."""
+    """Leave out what another GPU has no instructions for."""
     if torch.cuda.is_available() and torch.cuda.get_device_capability() != HOPPER:
         items[:] = [item for item in items if not item.get_closest_marker("hopper")]
-    shard, shards = map(int, os.environ.get("GEMLITE_EDU_SHARD", "0/1").split("/"))
-    items[:] = items[shard::shards]
+
+
+@pytest.fixture(autouse=True)
+def room_for_others():
+    """Other processes test on this GPU, too: see run.py."""
+    yield
+    if torch.cuda.memory_reserved() > MOST_KEPT:
+        torch.cuda.empty_cache()

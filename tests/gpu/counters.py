@@ -1,6 +1,7 @@
 """Memory counters of Nsight Compute for every kernel of counter_kernels.py.
 
-`run.py counters` runs this file under ncu, which counts the launches, and reads ncu's table.
+`run.py counters` runs this file under ncu, which counts the launches, and reads ncu's table; before
+that it compiles them in several processes: `counters.py I/N` launches each Nth from the Ith on.
 """
 
 import csv
@@ -25,7 +26,6 @@ def record(root, environment):
     from counter_kernels import COUNTER_KERNELS
 
     command = [sys.executable, __file__]
-    subprocess.run(command, cwd=root, env=environment, check=True)  # compiles
     launches = count_launches(command, METRICS, cwd=root, env=environment)
     if len(launches) != len(COUNTER_KERNELS):
         raise RuntimeError(f"ncu saw {len(launches)} launches of {len(COUNTER_KERNELS)} kernels")
@@ -65,14 +65,15 @@ def ncu_version():
     return result.stdout.strip().splitlines()[-1]
 
 
-def main():
+def main(share="0/1"):
     import torch
     from counter_kernels import COUNTER_KERNELS
 
-    for kernel in COUNTER_KERNELS.values():
+    first, step = map(int, share.split("/"))
+    for kernel in list(COUNTER_KERNELS.values())[first::step]:
         kernel.launch_on_gpu()
     torch.cuda.synchronize()
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -11,6 +11,8 @@ the product for batches: more steps than stages, clusters, outputs and rows beyo
 blocks with a tile of their own and blocks that share one. For both, a table in shared memory.
 """
 
+import sys
+
 import batch_cases
 import fast_cases
 import int4_cases
@@ -135,36 +137,53 @@ def batch_edges():
     yield batch_cases.Case(2, **BATCH_EDGES[1])
 
 
-def main():
-    count = 0
-    for case in cases():
-        inputs = make_case(case)
-        y = case.load()(*inputs.operands("cuda"), out=poison(case, "cuda"))
-        assert is_right(case, inputs, y.cpu()), case
-        count += 1
-    for case in triton_edges():
-        inputs = triton_cases.make_case(case)
-        y = triton_cases.run(case, inputs.on("cuda"))
-        assert triton_cases.is_right(case, inputs, y), case
-        count += 1
-    for case in int4_edges():
-        inputs = int4_cases.make_case(case, device="cuda")
-        assert int4_cases.is_right(case, inputs, int4_cases.run(case, inputs)), case
-        count += 1
-    for case in ternary_edges():
-        inputs = ternary_cases.make_case(case)
-        y = ternary_cases.run(case, inputs, "cuda")
-        assert ternary_cases.is_right(case, inputs, y), case
-        count += 1
-    cases_and_holes = [(case, None) for case in (*fast_edges(), *batch_edges())]
-    cases_and_holes += [(case, TABLE) for case, _ in cases_and_holes if case.nbits == 4][::2]
-    for case, holes in cases_and_holes:
-        inputs, kernel = fast_cases.make_case(case), case.load(replace=holes)
-        y = fast_cases.run(case, inputs, "cuda", kernel)
-        assert fast_cases.is_right(case, inputs, y), (case, holes)
-        count += 1
-    print(f"{count} launches")
+def gemv_is_right(case):
+    inputs = make_case(case)
+    return is_right(
+        case, inputs, case.load()(*inputs.operands("cuda"), out=poison(case, "cuda")).cpu()
+    )
+
+
+def triton_is_right(case):
+    inputs = triton_cases.make_case(case)
+    return triton_cases.is_right(case, inputs, triton_cases.run(case, inputs.on("cuda")))
+
+
+def int4_is_right(case):
+    inputs = int4_cases.make_case(case, device="cuda")
+    return int4_cases.is_right(case, inputs, int4_cases.run(case, inputs))
+
+
+def ternary_is_right(case):
+    inputs = ternary_cases.make_case(case)
+    return ternary_cases.is_right(case, inputs, ternary_cases.run(case, inputs, "cuda"))
+
+
+def fast_is_right(case, holes=None):
+    inputs, kernel = fast_cases.make_case(case), case.load(replace=holes)
+    return fast_cases.is_right(case, inputs, fast_cases.run(case, inputs, "cuda", kernel))
+
+
+def launches():
+    """(function, its arguments) of each."""
+    yield from ((gemv_is_right, (case,)) for case in cases())
+    yield from ((triton_is_right, (case,)) for case in triton_edges())
+    yield from ((int4_is_right, (case,)) for case in int4_edges())
+    yield from ((ternary_is_right, (case,)) for case in ternary_edges())
+    at_the_limit = [*fast_edges(), *batch_edges()]
+    yield from ((fast_is_right, (case,)) for case in at_the_limit)
+    of_4_bits = [case for case in at_the_limit if case.nbits == 4]
+    yield from ((fast_is_right, (case, TABLE)) for case in of_4_bits[::2])
+
+
+def main(share="0/1"):
+    """Launch each Nth from the Ith on, for a share "I/N"."""
+    first, step = map(int, share.split("/"))
+    mine = list(launches())[first::step]
+    for right, arguments in mine:
+        assert right(*arguments), arguments
+    print(f"{len(mine)} launches")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -14,9 +14,10 @@ from fast_cases import (
     MANY_BLOCKS,
     RANDOM,
     Case,
-    compile_all_for_gpu,
+    compile_for_gpu,
     is_right,
     make_case,
+    one_case_of_each_build,
     run,
 )
 from sparse_fast_cases import SPARSE, SparseCase
@@ -70,10 +71,15 @@ def usual(name, nbits, x_dtype, M):
 USUAL = [usual(*kernel, M) for kernel in GEMVS for M in FEW_ROWS]
 
 
-@pytest.fixture(scope="module", autouse=True)
 def builds():
-    """Every library in the cache, before the tests ask for one after the other."""
-    compile_all_for_gpu([*CASES, *USUAL])
+    """What builds.py compiles: for every case, and for the shapes of models."""
+    products = [
+        (N, K, M, nbits) for name, nbits, _, N, K in MODELS if name == BATCH for M in MANY_ROWS
+    ]
+    return [
+        *((compile_for_gpu, case) for case in one_case_of_each_build([*CASES, *USUAL])),
+        *((batch_cases.compile_shape, s) for s in batch_cases.one_shape_of_each_build(products)),
+    ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
