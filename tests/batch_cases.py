@@ -166,7 +166,7 @@ def compile_shape(shape):
 
 def _planned(shape):
     N, K, M, nbits = shape
-    return load(BATCH, nbits, group_size=128)._plan(M, N, K, _this_gpu())
+    return load(BATCH, nbits, group_size=128).plan(M, N, K, _this_gpu())
 
 
 def _this_gpu():
@@ -190,7 +190,7 @@ _FACTORS_OF_A_LAYER = {
 
 
 def cases_of_a_layer(count):
-    """Cases of `triton_cases` that batch_matmul takes, in which as many different pairs meet."""
+    """Cases of `triton_cases` that GEMM_FAST takes, in which as many different pairs meet."""
     return fast_cases.draw_unlike(_FACTORS_OF_A_LAYER, _case_of_a_layer, count)
 
 

@@ -306,7 +306,7 @@ _MANY = 400
 
 
 def cases_of_a_layer(count):
-    """Cases of `triton_cases` that fast_matmul takes, in which as many different pairs meet."""
+    """Cases of `triton_cases` that GEMV_FAST takes, in which as many different pairs meet."""
     return draw_unlike(_FACTORS_OF_A_LAYER, _case_of_a_layer, count)
 
 

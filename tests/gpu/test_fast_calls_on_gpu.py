@@ -9,13 +9,12 @@ import torch
 import triton_cases
 from batch_cases import BATCH
 from fast_cases import BF16, FAST, FP16, MANY_BLOCKS, RANDOM, Case, is_right, make_case, poison, run
-from gemlite_edu.operators.batch_matmul import batch_matmul
-from gemlite_edu.operators.fast_matmul import fast_matmul
 from sparse_fast_cases import SparseCase
 
 from gemlite_edu import load
 from gemlite_edu.kernels.tables import pair_table
 from gemlite_edu.numbers.errors import KernelTextError
+from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMV_FAST
 
 GEMVS = [
     kind(nbits, 2, 100, 4096, x_dtype=x_dtype, machine=MANY_BLOCKS)
@@ -170,7 +169,7 @@ def test_a_compile_error_of_nvcc_shows_the_learners_line(name):
 def test_a_gemv_takes_every_mode_factor_and_term(case):
     inputs = triton_cases.make_case(case)
     on_gpu = inputs.on("cuda")
-    y = fast_matmul(on_gpu.x, on_gpu.weight, on_gpu.epilogue)
+    y = GEMV_FAST(on_gpu.x, on_gpu.weight, on_gpu.epilogue)
     assert triton_cases.is_right(case, inputs, y)
 
 
@@ -179,5 +178,5 @@ def test_a_gemv_takes_every_mode_factor_and_term(case):
 def test_a_product_takes_every_mode_factor_and_term(case):
     inputs = triton_cases.make_case(case)
     on_gpu = inputs.on("cuda")
-    y = batch_matmul(on_gpu.x, on_gpu.weight, on_gpu.epilogue)
+    y = GEMM_FAST(on_gpu.x, on_gpu.weight, on_gpu.epilogue)
     assert triton_cases.is_right(case, inputs, y)
