@@ -57,9 +57,8 @@ def exact_gemv(nbits, N, K, seed):
     zeros = (rows * 5 + 1) % 2**nbits
     M = 2 * nbits
     x = _every_k_once(M, K, 1 if nbits > 4 else 3, generator)
-    case = GemvCase(
-        f"{nbits}-bit, N = {N}, K = {K}", nbits, W_q, scales.float(), zeros.float(), x, True
-    )
+    label = f"{nbits}-bit, M = {M}, N = {N}, K = {K}"
+    case = GemvCase(label, nbits, W_q, scales.float(), zeros.float(), x, True)
     quanta = x.double() @ (W_q.double() - case.zeros.double()).T
     assert quanta.abs().max() < _MAX_QUANTA, f"{case.label}: outputs are not exact in fp16"
     return case
@@ -70,7 +69,7 @@ def real_gemv(nbits=4, tokens=4):
     layer = real_layer("ffn_up")
     q = quantize_linear(layer.weight, nbits)
     x = layer.activations[:tokens]
-    label = f"real layer (ffn_up of MiniLM), {nbits}-bit"
+    label = f"real layer (ffn_up of MiniLM), {nbits}-bit, M = {tokens}"
     return GemvCase(label, nbits, q.W_q, q.scales, q.zeros, x, False)
 
 
@@ -80,7 +79,7 @@ def real_gemv_in_table(nbits, values, tokens=4):
     W = layer.weight.double()
     scales = (W.abs().amax(1, keepdim=True) / values.abs().max()).float()
     codes = (W[..., None] / scales[..., None] - values).abs().argmin(-1).to(torch.uint8)
-    label = f"real layer (ffn_up of MiniLM), {nbits}-bit"
+    label = f"real layer (ffn_up of MiniLM), {nbits}-bit, M = {tokens}"
     x = layer.activations[:tokens]
     return GemvCase(label, nbits, codes, scales, torch.zeros_like(scales), x, False)
 
@@ -91,15 +90,14 @@ def exact_plain(N, K, seed):
     W = torch.randint(-9, 10, (N, K), generator=generator).half()
     x = _every_k_once(4, K, 3, generator)
     assert (x.double() @ W.double().T).abs().max() < _MAX_QUANTA
-    return PlainCase(f"N = {N}, K = {K}", W, x, True)
+    return PlainCase(f"M = {len(x)}, N = {N}, K = {K}", W, x, True)
 
 
 def real_plain(tokens=4):
     """A `PlainCase` of a real layer with its real activations."""
     layer = real_layer("ffn_up")
-    return PlainCase(
-        "real layer (ffn_up of MiniLM)", layer.weight, layer.activations[:tokens], False
-    )
+    label = f"real layer (ffn_up of MiniLM), M = {tokens}"
+    return PlainCase(label, layer.weight, layer.activations[:tokens], False)
 
 
 def codes(nbits, N, K, seed):

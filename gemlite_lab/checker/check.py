@@ -74,10 +74,15 @@ def check(name, answer):
 
 
 def hint(name, level=1):
-    """Print hint 1, 2 or 3 for exercise `name`; a later one says more, none is the code."""
-    if level not in (1, 2, 3):
-        raise ValueError(f"level must be 1, 2 or 3, got {level!r}")
-    print(_find(name).hints[level - 1])
+    """Print hint 1, 2 or 3 for exercise `name`; a later one says more, none is the code.
+
+    Any other level prints which ones there are.
+    """
+    hints = dict(enumerate(_find(name).hints, 1))
+    if level in hints:
+        print(hints[level])
+    else:
+        print(f'{name} has hints 1 to {len(hints)}: hint("{name}", {len(hints)}) says the most')
 
 
 def _find(name):

@@ -46,21 +46,33 @@ class GroupedCase:
 def exact_grouped(nbits, group_size, N, K, seed):
     """A `GroupedCase` with exact inputs. Raises AssertionError if it would not be telling."""
     plain = exact_gemv(nbits, N, K, seed)
+    x = _signs(plain.x, max(16, 2**nbits))
     n, g = torch.arange(N).view(-1, 1), torch.arange(K // group_size)
     case = GroupedCase(
-        f"{nbits}-bit, groups of {group_size}, N = {N}, K = {K}",
+        _label(nbits, group_size, len(x), N, K),
         nbits,
         group_size,
         plain.W_q,
         2.0 ** ((2 * n + 3 * g) % 5) * _QUANTUM,
         ((7 * n + 3 * g + 1) % 2**nbits).float(),
-        _signs(plain.x, max(16, 2**nbits)),
+        x,
         is_exact=True,
     )
     weights = (case.W_q.double() - case.zero_of_k) * case.scale_of_k
     quanta = case.x.double() @ weights.T / _QUANTUM
     assert quanta.abs().max() < _MAX_QUANTA, f"{case.label}: outputs are not exact in fp16"
     return case
+
+
+def with_rows(case, M):
+    """The case with its rows of x added up to M rows; M: a divisor of their number."""
+    N, K = case.W_q.shape
+    label = _label(case.nbits, case.group_size, M, N, K)
+    return replace(case, label=label, x=case.x.reshape(-1, M, K).sum(0))
+
+
+def _label(nbits, group_size, M, N, K):
+    return f"{nbits}-bit, groups of {group_size}, M = {M}, N = {N}, K = {K}"
 
 
 def _signs(x, M):
@@ -75,8 +87,9 @@ def real_grouped(nbits=4, group_size=128, N=200, tokens=4):
     """A `GroupedCase` of N outputs of a real layer with its real activations."""
     layer = real_layer("ffn_up")
     q = quantize_linear(layer.weight[:N], nbits, group_size)
-    label = f"real layer (ffn_up of MiniLM), {nbits}-bit, groups of {group_size}, N = {N}"
     x = layer.activations[:tokens]
+    label = f"real layer (ffn_up of MiniLM), {nbits}-bit, groups of {group_size}"
+    label += f", M = {tokens}, N = {N}"
     return GroupedCase(label, nbits, group_size, q.W_q, q.scales, q.zeros, x, False)
 
 

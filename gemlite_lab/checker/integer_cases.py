@@ -40,7 +40,7 @@ def integer_gemv(nbits, N, K, seed):
     x = torch.randint(-128, 128, (_M, K), dtype=torch.int8, generator=generator)
     x[0] = -128
     x[1:, 0] = 127
-    label = f"{nbits}-bit, N = {N}, K = {K}"
+    label = f"{nbits}-bit, M = {_M}, N = {N}, K = {K}"
     return IntegerGemvCase(label, nbits, W_q, rows % 3 + 1, zeros, x)
 
 

@@ -10,7 +10,7 @@ import torch
 from gemlite_edu.numbers.bounds import ScaledProduct, parts_error_bound
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker.exercise import CheckFailed, run_watched
-from gemlite_lab.checker.grouped_cases import GroupedCase, exact_grouped
+from gemlite_lab.checker.grouped_cases import GroupedCase, exact_grouped, with_rows
 from gemlite_lab.lesson.real_layer import real_layer
 
 NBITS, TILE = 4, 128
@@ -24,7 +24,7 @@ def weights_themselves(end_of_codes):
     W_q = torch.randint(0, end_of_codes, (_N, K), dtype=torch.uint8, generator=generator)
     ones = torch.ones(_N, K // group_size)
     label = (
-        f"N = {_N}, K = {K}, codes 0 to {end_of_codes - 1}, x the identity, so that y[k, n] is "
+        f"M = {K}, N = {_N}, K = {K}, codes 0 to {end_of_codes - 1}, x the identity, so that y[k, n] is "
         "what dequant_pair makes of code (n, k)"
     )
     x = torch.eye(K).half()
@@ -33,8 +33,7 @@ def weights_themselves(end_of_codes):
 
 def exact(group_size, K, M=16):
     """A `GroupedCase` with exact inputs, of M rows, a divisor of 16."""
-    case = exact_grouped(NBITS, group_size, _N, K, seed=K)
-    return replace(case, x=case.x.reshape(-1, M, K).sum(0).half(), label=f"{case.label}, M = {M}")
+    return with_rows(exact_grouped(NBITS, group_size, _N, K, seed=K), M)
 
 
 def extreme(group_size, K):
@@ -54,7 +53,7 @@ def real_in_table(levels, tokens=2):
     scales = (groups.abs().amax(-1) / levels.abs().max()).half().float()
     distances = (groups[..., None] / scales[..., None, None] - levels).abs()
     W_q = distances.argmin(-1).flatten(1).to(torch.uint8)
-    label = f"real layer (ffn_up of MiniLM), groups of {TILE}, N = {_N}"
+    label = f"real layer (ffn_up of MiniLM), groups of {TILE}, M = {tokens}, N = {_N}"
     x = layer.activations[:tokens]
     return GroupedCase(label, NBITS, TILE, W_q, scales, 0 * scales, x, is_exact=False)
 

@@ -61,7 +61,8 @@ def exact_sparse_gemv(N, K, seed):
     """A `SparseGemvCase` with exact inputs."""
     dense = cases.exact_gemv(NBITS, N, K, seed)
     W_q, kept = _with_pairs(dense.W_q, seed)
-    return SparseGemvCase(**{**vars(dense), "W_q": W_q, "kept": kept, "label": f"N = {N}, K = {K}"})
+    label = f"M = {len(dense.x)}, N = {N}, K = {K}"
+    return SparseGemvCase(**{**vars(dense), "W_q": W_q, "kept": kept, "label": label})
 
 
 def fractional_sparse_gemv(N, tiles, seed):
@@ -83,7 +84,7 @@ def real_sparse_gemv(tokens=4):
     """A `SparseGemvCase` of a real layer, with its real activations."""
     kept, q = _pruned_layer("ffn_down")
     x = real_layer("ffn_down").activations[:tokens]
-    label = "real layer (ffn_down of MiniLM)"
+    label = f"real layer (ffn_down of MiniLM), M = {tokens}"
     return SparseGemvCase(label, NBITS, q.W_q, q.scales, q.zeros, x, False, kept)
 
 

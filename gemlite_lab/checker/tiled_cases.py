@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gemlite_edu.numbers.quantize import QuantizedWeight
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.operators.triton_product import TritonWeight
-from gemlite_lab.checker.grouped_cases import GroupedCase, exact_grouped, real_grouped
+from gemlite_lab.checker.grouped_cases import GroupedCase, exact_grouped, real_grouped, with_rows
 
 BLOCK_N = 32
 
@@ -51,8 +51,7 @@ class TiledCase(GroupedCase):
 def exact_tiled(nbits, word_bits, group_size, N, K, chunks=1, M=1, is_fma=False):
     """A `TiledCase` with exact inputs; group_size None: one group, K."""
     grouped = exact_grouped(nbits, group_size or K, N, K, seed=nbits + K)
-    grouped = replace(grouped, x=grouped.x.reshape(-1, M, K).sum(0))
-    return _tiled(grouped, word_bits, chunks, is_fma)
+    return _tiled(with_rows(grouped, M), word_bits, chunks, is_fma)
 
 
 def real_tiled(word_bits, chunks, N=40, tokens=2):
