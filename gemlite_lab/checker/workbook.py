@@ -3,21 +3,35 @@
 import json
 import shutil
 from datetime import datetime
+from itertools import groupby
 
 from gemlite_lab.checker import EXERCISES
 from gemlite_lab.lesson.record import GIVEN_UP, SOLVED, record, states, workbook
 
 
 def progress():
-    """Print each exercise with its state, and what to do next."""
+    """Print how many exercises of each lesson are solved, which are not, and a next step."""
     known = states()
-    for exercise in _written_by_the_learner():
-        print(f"{exercise.notebook:18} {exercise.name:20} {known.get(exercise.name, 'open')}")
-    unsolved = [e for e in _written_by_the_learner() if e.name not in known]
-    if unsolved:
-        print(f"Next: {unsolved[0].name}, in work/{unsolved[0].notebook}.ipynb")
-    else:
-        print("Nothing is open.")
+    exercises = _written_by_the_learner()
+    width = max(len(exercise.notebook) for exercise in exercises)
+    print(f"{'lesson':{width}}  solved  still to solve")
+    for lesson, group in groupby(exercises, key=lambda exercise: exercise.notebook):
+        names = [exercise.name for exercise in group]
+        unsolved = [_with_state(name, known) for name in names if known.get(name) != SOLVED]
+        solved = f"{len(names) - len(unsolved)} of {len(names)}"
+        print(f"{lesson:{width}}  {solved:6}  {', '.join(unsolved) or '-'}")
+    print(_next_step(exercises, known))
+
+
+def _with_state(name, known):
+    return f"{name} ({known[name]})" if name in known else name
+
+
+def _next_step(exercises, known):
+    untouched = next((exercise for exercise in exercises if exercise.name not in known), None)
+    if untouched:
+        return f"Next: {untouched.name}, in work/{untouched.notebook}.ipynb"
+    return "You have solved or given up every exercise."
 
 
 def reset(notebook):

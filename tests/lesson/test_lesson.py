@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gemlite_lab import give_up, progress, reset, solution
+from gemlite_lab.checker import EXERCISES
 from gemlite_lab.lesson import predict, read, recall, reveal
 
 ROOT = Path(__file__).parent.parent.parent
@@ -52,7 +53,7 @@ def test_nothing_is_revealed_that_was_not_asked():
 
 
 def test_every_question_can_be_asked_and_every_choice_answered(capsys):
-    for path in sorted((ROOT / "gemlite_edu/lesson/questions").glob("*.toml")):
+    for path in sorted((ROOT / "gemlite_lab/lesson/questions").glob("*.toml")):
         for number in (1, 2, 3):
             name = f"{path.stem}.{number}"
             recall(name)
@@ -94,13 +95,27 @@ def test_giving_up_does_not_undo_a_solved_exercise(book):
     assert json.loads((book / "work" / "progress.json").read_text()) == {"pack": "solved"}
 
 
-def test_progress_says_what_is_open_and_what_comes_next(book, capsys):
+def test_progress_has_one_line_for_each_lesson_and_the_next_step(book, capsys):
+    (book / "work" / "progress.json").write_text('{"warp_reduce_sum": "solved"}')
     give_up("pack")
+    capsys.readouterr()
     progress()
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.split() == ["02_bitpacking", "pack", "given", "up"] for line in lines)
-    assert any(line.split() == ["02_bitpacking", "unpack", "open"] for line in lines)
-    assert lines[-1] == "Next: unpack, in work/02_bitpacking.ipynb"
+    head, *lessons, last = capsys.readouterr().out.splitlines()
+    assert head == "lesson                      solved  still to solve"
+    assert lessons[:2] == [
+        "02_bitpacking               0 of 2  pack (given up), unpack",
+        "03_gemv                     1 of 1  -",
+    ]
+    assert len(lessons) == len(list((book / "exercises").glob("*.ipynb")))
+    assert max(map(len, lessons)) <= 100
+    assert last == "Next: unpack, in work/02_bitpacking.ipynb"
+
+
+def test_progress_says_when_nothing_is_left(book, capsys):
+    names = [exercise.name for exercise in EXERCISES.values()]
+    (book / "work" / "progress.json").write_text(json.dumps(dict.fromkeys(names, "solved")))
+    progress()
+    assert capsys.readouterr().out.splitlines()[-1] == "You have solved or given up every exercise."
 
 
 def test_a_damaged_progress_file_gets_a_sentence(book):
