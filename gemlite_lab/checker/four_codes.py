@@ -31,7 +31,7 @@ def _cases():
 def _weights_themselves(N, K):
     """x is the identity, so that a wrong code is one wrong element of y."""
     W_q = random_case(GEMV, K, N, K, seed=0).W_q
-    label = f"{GEMV}, M = {K}, N = {N}, K = {K}, x the identity, so that y[k, n] is code - 2 of (n, k)"
+    label = f"{GEMV}, M = {K}, N = {N}, K = {K}, x the identity: y[k, n] is code (n, k) - 2"
     return TernaryCase(label, GEMV, W_q, torch.eye(K, dtype=torch.int8))
 
 

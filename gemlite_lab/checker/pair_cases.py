@@ -24,8 +24,8 @@ def weights_themselves(end_of_codes):
     W_q = torch.randint(0, end_of_codes, (_N, K), dtype=torch.uint8, generator=generator)
     ones = torch.ones(_N, K // group_size)
     label = (
-        f"M = {K}, N = {_N}, K = {K}, codes 0 to {end_of_codes - 1}, x the identity, so that y[k, n] is "
-        "what dequant_pair makes of code (n, k)"
+        f"M = {K}, N = {_N}, K = {K}, codes 0 to {end_of_codes - 1}, x the identity: "
+        "y[k, n] is what dequant_pair makes of code (n, k)"
     )
     x = torch.eye(K).half()
     return GroupedCase(label, NBITS, group_size, W_q, ones, 0 * ones, x, is_exact=True)
