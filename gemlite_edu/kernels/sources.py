@@ -58,6 +58,19 @@ def hole(name, kernel):
     return holes[name]
 
 
+def place_of_hole(name, kernel):
+    """(file, number of its first line) of what stands in the hole `name` of `kernel` as shipped.
+
+    >>> place_of_hole("warp_reduce_sum", "gemv_a16wn_fp32")
+    ('warp_reduce.cuh', 7)
+    """
+    hole(name, kernel)
+    before, mark, _ = expand(kernel.removesuffix(".cu")).partition(f"// BEGIN HOLE {name}\n")
+    directive, _, since = (before + mark).rpartition("#line ")[2].partition("\n")
+    number, file_name = directive.split()
+    return file_name.strip('"'), int(number) + since.count("\n")
+
+
 def expand(kernel, replace=None):
     """One text of `kernel` with its local includes, holes replaced by `replace[name]`.
 

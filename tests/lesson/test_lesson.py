@@ -1,9 +1,14 @@
 import json
+import re
 import shutil
 from pathlib import Path
 
+import IPython.display
 import pytest
+import torch
 
+from gemlite_edu import load
+from gemlite_edu.kernels import sources
 from gemlite_lab import give_up, progress, reset, solution
 from gemlite_lab.checker import EXERCISES
 from gemlite_lab.lesson import predict, read, recall, reveal
@@ -147,8 +152,54 @@ def test_outside_a_workbook_there_is_a_sentence(tmp_path, monkeypatch):
         reset("03_gemv")
 
 
-def test_read_shows_the_file_that_runs(capsys):
-    read("gemv.cuh")
+@pytest.fixture
+def shown(monkeypatch):
+    """The texts that read() displays, without their fences."""
+    texts = []
+    monkeypatch.setattr(
+        IPython.display, "display", lambda text: texts.append(text.data.split("\n", 1)[1][:-4])
+    )
+    return texts
+
+
+def numbered_lines(text):
+    """{number: line} of what read() displayed."""
+    found = [re.fullmatch(r"/\* *(\d+) \*/ ?(.*)", line).groups() for line in text.splitlines()]
+    return {int(number): line for number, line in found}
+
+
+def test_read_shows_the_file_that_runs_with_its_line_numbers(shown):
+    read("gemv_a16w16_naive.cu")
+    in_file = sources.read("gemv_a16w16_naive").splitlines()
+    assert numbered_lines(shown[0]) == dict(enumerate(in_file, 1))
+
+
+@pytest.mark.parametrize("name, hole", [
+    ("gemv_a16wn_fp32", "dequant_dot"), ("gemv_a16wn_fp32.cu", "warp_reduce_sum"),
+])  # fmt: skip
+def test_a_hole_has_the_line_numbers_of_its_file(name, hole, shown):
+    read(name, hole=hole)
+    file_name, first_line = sources.place_of_hole(hole, name)
+    in_file = dict(enumerate(sources.read(file_name).splitlines(), 1))
+    lines = numbered_lines(shown[0])
+    assert list(lines) == list(range(first_line, first_line + len(lines)))
+    assert lines == {number: in_file[number] for number in lines}
+
+
+def test_a_report_names_the_lines_that_read_shows(shown):
+    x, W = torch.ones(1, 64, dtype=torch.float16), torch.ones(3, 64, dtype=torch.float16)
+    report = load("gemv_a16w16_naive").inspect(x, W)
+    read("gemv_a16w16_naive.cu")
+    lines = numbered_lines(shown[0])
+    for line in report.lines:
+        assert lines[int(line.place.rpartition(":")[2])].strip() == line.code
+
+
+def test_what_read_shows_still_compiles(shown):
     read("gemv_a16wn_fp32", hole="dequant_dot")
+    load("gemv_a16wn_fp32", nbits=4, replace={"dequant_dot": shown[0]})
+
+
+def test_read_refuses_a_hole_that_is_not_there():
     with pytest.raises(ValueError, match="has no hole 'nothing'"):
         read("gemv_a16wn_fp32", hole="nothing")

@@ -1,5 +1,6 @@
 """read_triton shows what runs."""
 
+import ast
 import inspect
 
 import IPython.display
@@ -10,11 +11,18 @@ from gemlite_edu.runners.triton import kernel
 from gemlite_lab.lesson.read_triton import read_triton, text_of
 
 
-def test_it_shows_a_file_as_it_is(monkeypatch):
+@pytest.mark.parametrize("function", [None, "unpack"])
+def test_it_shows_the_lines_of_the_file_and_their_numbers(function, monkeypatch):
     shown = []
     monkeypatch.setattr(IPython.display, "display", shown.append)
-    read_triton("gemv")
-    assert shown[0].data == f"```python\n{(FOLDER / 'gemv.py').read_text().strip()}\n```"
+    read_triton("dequantize", function)
+    in_file = (FOLDER / "dequantize.py").read_text().splitlines()
+    fence, *lines, end = shown[0].data.splitlines()
+    assert (fence, end) == ("```python", "```")
+    ast.parse("\n".join(lines))
+    for line in lines:
+        code, _, number = line.rpartition("#")
+        assert in_file[int(number) - 1] == code.rstrip()
 
 
 def test_it_shows_one_function_with_its_decorator():
