@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gemlite_lab.checker import CheckFailed
+from gemlite_lab.checker import STUB_MARK, CheckFailed
 
 ROOT = Path(__file__).parent.parent
 AS_SHIPPED = {
@@ -77,4 +77,11 @@ def test_every_exercise_is_in_a_notebook(monkeypatch, tmp_path, capsys):
 def test_nothing_of_the_solution_is_left(path):
     text = path.read_text()
     assert "BEGIN SOLUTION" not in text and "END SOLUTION" not in text
-    assert "YOUR CODE HERE" in text
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("exercises/*.ipynb")), ids=lambda p: p.stem)
+def test_the_stub_stands_where_code_goes_and_only_there(path):
+    cells = ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
+    with_stub = [text for text in cells if f"#error {STUB_MARK}" in text]
+    assert with_stub or "Repair the kernel" in "".join(cells)
+    assert not [text for text in with_stub if text.startswith("#error")]

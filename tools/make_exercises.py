@@ -3,7 +3,8 @@
     python tools/make_exercises.py [FOLDER]
 
 A region stands between `### BEGIN SOLUTION` and `### END SOLUTION` (in CUDA text behind `//`).
-The stub is a comment to Python and an error to a C++ compiler.
+The stub is a comment to Python and an error to a C++ compiler. A cell with the tag "solution-only"
+goes as a whole: it repairs a text that the learner repairs where it stands.
 """
 
 import sys
@@ -17,6 +18,7 @@ from traitlets.config import Config
 from gemlite_lab.checker import STUB_MARK
 
 _PREPROCESSORS = [
+    "nbconvert.preprocessors.TagRemovePreprocessor",
     "nbgrader.preprocessors.ClearSolutions",
     "nbconvert.preprocessors.ClearOutputPreprocessor",
 ]
@@ -26,6 +28,7 @@ def exercise_of(solution):
     """The text of the exercise notebook that belongs to the solution notebook at `solution`."""
     config = Config()
     config.NotebookExporter.preprocessors = _PREPROCESSORS
+    config.TagRemovePreprocessor.remove_cell_tags = {"solution-only"}
     config.ClearSolutions.enforce_metadata = False
     config.ClearSolutions.code_stub = {"python": f"#error {STUB_MARK}"}
     text, _ = NotebookExporter(config=config).from_filename(str(solution))
