@@ -44,16 +44,17 @@ def roofline(rows, title=None):
 
 
 @measured.readable
-def time_against_M(rows):
+def time_against_M(rows, kernels=None):
     """The median time over M of each kernel, for one N x K, with the band from p20 to p80.
 
     rows: a list of `Measurement` of one device; a line is a kernel with its weights, and of the
     same kernel and problem the newest is drawn. A grey line is below the fastest, which is told
     of those M at which at least two lines were measured.
+    kernels: names of the kernels to draw, or None for all; those without a time are listed.
     Raises ValueError if no row has a time, if devices or several N x K are mixed, or for
     more than 42 lines.
     """
-    rows = measured.newest(rows)
+    rows = measured.newest(rows if kernels is None else _of_kernels(rows, kernels))
     shapes = sorted({measured.shape(row) for row in rows})
     if len(shapes) > 1:
         raise ValueError(f"the rows are of the N x K {', '.join(shapes)}: draw those of one")
@@ -73,6 +74,16 @@ def time_against_M(rows):
     _draw_times(axes, rows, style)
     axes.set(xlabel="M", ylabel="µs of a call", title=title)
     display_png(figure, f"{title}. {'. '.join(sentences)}.", measured.PNG_COLORS)
+
+
+def _of_kernels(rows, kernels):
+    """The rows of `kernels`; prints which of these the rows have no time of."""
+    rows = [row for row in rows if row.kernel in kernels]
+    timed = {row.kernel for row in rows if row.p50_us}
+    absent = [name for name in kernels if name not in timed]
+    if absent:
+        print(f"not recorded: {', '.join(absent)}")
+    return rows
 
 
 def _point(row):

@@ -89,6 +89,15 @@ def crossing():
         yield from (measured(kernel, us, M=M, weights=weights) for M, us in line.items())
 
 
+def test_kernels_that_were_asked_for_and_not_recorded_are_named(printed, shown):
+    refused = measured("refused", 0.0, refused="out of memory")
+    draw.time_against_M([*TWO, refused], kernels=["absent", "fast", "refused"])
+    lines = printed()
+    assert lines[0] == "not recorded: absent, refused"
+    assert lines[3].startswith("fast ")
+    assert not any(line.startswith("slow") for line in lines)
+
+
 def test_the_time_against_M_as_text(printed, shown):
     slower = measured("mine", 5.0, M=4, p20_us=4.5, p80_us=6.0)
     draw.time_against_M([*crossing(), slower])
