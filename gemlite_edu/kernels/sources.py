@@ -94,11 +94,21 @@ def explain_compiler_error(output, replace=None):
     texts = {name: _without_first_newline(text) for name, text in (replace or {}).items()}
     file_name, line, message = next((f for f in found if f[0] in texts), found[0])
     message += next((hint for mark, hint in _COMPILER_HINTS if mark in message), "")
-    if texts and file_name not in texts:
-        message += f" (that line is not yours: it uses your {', '.join(texts)})"
     lines = texts.get(file_name, "").splitlines()
     quoted = f"\n    {lines[int(line) - 1].strip()}" if 0 < int(line) <= len(lines) else ""
+    if texts and file_name not in texts:
+        message += f" (that line is not yours: it uses your {', '.join(texts)})"
+        quoted = "".join(_own_line(name, text, output) for name, text in texts.items())
     return KernelTextError(f"{Path(file_name).name}, line {line}: {message}{quoted}")
+
+
+def _own_line(name, text, output):
+    """The line of a learner's text that a compiler names beside its error, or the signature."""
+    lines = text.splitlines()
+    named = re.search(rf"\b{name}:(\d+):", output)
+    calls = [i for i, line in enumerate(lines, 1) if f"{name}(" in line.partition("//")[0]]
+    number = int(named[1]) if named else min(calls, default=1)
+    return f"\n    {name}, line {number}: {lines[number - 1].strip()}"
 
 
 def _holes(file_name):

@@ -95,6 +95,22 @@ def test_the_first_error_of_nvcc_is_found_as_well():
     assert str(error) == ('dequant_dot, line 3: identifier "summ" is undefined\n    return summ;')
 
 
+@pytest.mark.parametrize("beside, line", [
+    ("", "line 2: __device__ int dequant_dot() {"),
+    ("dequant_dot:3:12:   required from here\n", "line 3: return ceil_div(1.5f, 2);"),
+])  # fmt: skip
+def test_an_error_around_the_hole_leads_to_a_line_of_the_text_in_it(beside, line):
+    output = f"gemv.cuh:35:7: error: cannot convert\n{beside}"
+    text = (
+        "\n// dequant_dot(): mine\n__device__ int dequant_dot() {\n  return ceil_div(1.5f, 2);\n}"
+    )
+    error = sources.explain_compiler_error(output, {"dequant_dot": text})
+    assert str(error) == (
+        "gemv.cuh, line 35: cannot convert (that line is not yours: it uses your dequant_dot)\n"
+        f"    dequant_dot, {line}"
+    )
+
+
 def test_assembly_of_a_gpu_is_explained_at_its_line():
     output = "dequant_dot: Assembler messages:\ndequant_dot:3: Error: no such instruction: `lop3'\n"
     error = sources.explain_compiler_error(output, {"dequant_dot": "\na\nb\n  asm(lop3);"})

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
+from gemlite_edu.kernels.own_lines import lead_to_own_line, lines_by_place
 from gemlite_edu.runners.simulator.build import SHIM, build_instrumented_kernel, partly_used_vectors
 from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
 from gemlite_edu.runners.simulator.finding_sentences import Found
@@ -79,7 +80,7 @@ class _Text:
         self._library, folder = library, library.parent
         self.places = (folder / "lines.txt").read_text().splitlines()
         self.tensors, self.launch = tensors, launch
-        self._code = _code_lines(source)
+        self._source, self._code = source, lines_by_place(source)
         self.order_of = {place: number for number, place in enumerate(self._code)}
         self._objects = [*tensors, *(folder / "arrays.txt").read_text().splitlines()]
         sizes = re.findall(r"array \d+ (\d+) (\d)", (folder / "sites.txt").read_text())
@@ -101,7 +102,13 @@ class _Text:
         return place or self.place(site)
 
     def code(self, place):
-        return self._code.get(place, "")
+        return self._code.get(place, "").strip()
+
+    def finding(self, sentence, place, count, other_place=""):
+        """A `Finding`; other_place: of a race, where the other thread was."""
+        is_own = other_place and not lead_to_own_line(other_place, self._source)
+        note = "" if is_own else lead_to_own_line(place, self._source)
+        return Finding(sentence, place, self.code(place), count, note)
 
     def name(self, number):
         return self._objects[number]
@@ -120,19 +127,6 @@ class _Text:
 
     def order(self, place):
         return self.order_of.get(place, -1)
-
-
-def _code_lines(source):
-    """{"file:line": text} of an expanded kernel, following its #line directives."""
-    found, file, number = {}, "kernel.cpp", 0
-    for line in source.split("\n"):
-        directive = re.match(r'\s*#\s*line (\d+)(?: "(.*)")?', line)
-        if directive:
-            number, file = int(directive[1]) - 1, (directive[2] or file).rpartition("/")[2]
-        else:
-            number += 1
-            found[f"{file}:{number}"] = line.strip()
-    return found
 
 
 # What the runner counts beside the costs, and what it means.
@@ -270,7 +264,7 @@ def _findings(rows, status, text, time_limit):
         return found
     place = _place_of_end(rows[0], text) if rows else ""
     sentence = fault_sentence(status, text.tensors, time_limit)
-    return (Finding(sentence, place, text.code(place), 1), *found)
+    return (text.finding(sentence, place, 1), *found)
 
 
 def _place_of_end(row, text):
@@ -296,7 +290,7 @@ def _read_findings(rows, text):
         found = Found(
             kind, *text.describe(number, details), place, other_place, block, count, *details
         )
-        finding = Finding(found.sentence(), place, text.code(place), count)
+        finding = text.finding(found.sentence(), place, count, other_place)
         yield _GRAVEST_FIRST.index(kind), (block, turn), finding
 
 

@@ -70,17 +70,22 @@ class MemoryLine:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong: a sentence, its place "file:line" or "", how often it happened."""
+    """One thing that is wrong: a sentence, its place "file:line" or "", how often it happened.
+
+    note: lines of text on a place outside of the learner's own text, or "".
+    """
 
     sentence: str
     place: str
     code: str
     count: int
+    note: str = ""
 
     def __str__(self):
         file, _, line = self.place.rpartition(":")
         where = f"{file}, line {line}: " if file else ""
-        return f"{where}{self.sentence}" + (f"\n    {self.code}" if self.code else "")
+        code = f"\n    {self.code}" if self.code else ""
+        return f"{where}{self.sentence}{code}" + (f"\n{self.note}" if self.note else "")
 
 
 @dataclass(frozen=True)

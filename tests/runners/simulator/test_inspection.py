@@ -137,6 +137,36 @@ def test_a_text_that_does_not_compile_is_an_error_in_its_own_line():
         kernel.inspect(torch.ones(1, 64).half(), torch.ones(8, 64).half())
 
 
+def test_a_fault_around_the_learners_text_leads_to_their_call():
+    text = """
+__device__ float scaled_dot(Word word, const X_T* x, int k, const float* scales, const float* zeros,
+                            int groups) {
+  return scales[0] * dequant_dot(word, x + 5000, zeros[0]);
+}
+"""
+    kernel, operands = gemv(K=256, group_size=64, replace={"scaled_dot": text})
+    with pytest.raises(KernelFault) as caught:
+        kernel.inspect(*operands).raise_findings()
+    message = str(caught.value).splitlines()
+    assert message[0].startswith("gemv_a16wn_fp32.cu, line ") and "x_shared" in message[0]
+    assert message[2:] == [
+        "That line is not yours. Your text calls its function here:",
+        "    scaled_dot, line 3: return scales[0] * dequant_dot(word, x + 5000, zeros[0]);",
+    ]
+
+
+def test_a_race_that_names_an_own_line_says_no_more():
+    text = """
+__device__ void stage_to_shared(const X_T* x, X_T* x_shared, int length, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) x_shared[i] = i < length ? x[i] : X_T(0.0f);
+}
+"""
+    kernel, operands = gemv(N=200, replace={"stage_to_shared": text})
+    findings = kernel.inspect(*operands).findings
+    assert findings and all("stage_to_shared, line 2" in str(found) for found in findings)
+    assert [found.note for found in findings] == [""] * len(findings)
+
+
 def test_no_rows_is_nothing_to_inspect():
     kernel, operands = gemv()
     with pytest.raises(ValueError, match="x has no rows"):

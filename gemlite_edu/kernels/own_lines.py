@@ -1,0 +1,75 @@
+"""From a line that the learner did not write to the lines of theirs that call it.
+
+A learner's text stands in a hole of the kernel; what is wrong may show in a line around it.
+"""
+
+import re
+
+_DIRECTIVE = re.compile(r'\s*#\s*line (\d+)(?: "(.*)")?')
+_REPLACED_HOLE = re.compile(r'^// BEGIN HOLE (\w+)\n#line 1 "\1"$', re.MULTILINE)
+# The first line of a function's definition, which starts at the margin and has no semicolon.
+_DEFINITION = re.compile(r"(?=\w)[\w:<>*&, ]*?(?<!\w)(?!__)(\w+)\([^;=]*(?:\{.*)?$")
+
+
+def lines_by_place(source):
+    """{"file:line": text} of an expanded kernel, following its #line directives."""
+    found, file, number = {}, "kernel.cpp", 0
+    for line in source.split("\n"):
+        directive = _DIRECTIVE.match(line)
+        if directive:
+            number, file = int(directive[1]) - 1, (directive[2] or file).rpartition("/")[2]
+        else:
+            number += 1
+            found[f"{file}:{number}"] = line
+    return found
+
+
+def lead_to_own_line(place, source):
+    """What to say of a "file:line" that is not in a replaced hole, "" if it is or if none is.
+
+    source: the expanded kernel.
+    """
+    holes = _REPLACED_HOLE.findall(source)
+    file = place.rpartition(":")[0]
+    if not holes or not file or file in holes:
+        return ""
+    calls = _own_calls(place, lines_by_place(source), holes)
+    if not calls:
+        return f"That line is not yours: look at what your {' and '.join(holes)} leaves for it."
+    return "\n".join(["That line is not yours. Your text calls its function here:", *calls])
+
+
+def _own_calls(place, lines, holes):
+    """The lines of the replaced holes that call the function at `place`, also through others."""
+    function_at = _functions(lines)
+    reaching = {function_at.get(place)} - {None}
+    around = {at: line for at, line in lines.items() if at.rpartition(":")[0] not in holes}
+    while reaching:
+        callers = {function_at.get(at) for at, line in around.items() if _calls(line, reaching)}
+        if callers <= reaching | {None}:
+            break
+        reaching |= callers - {None}
+    own = {at: line for at, line in lines.items() if at not in around}
+    return [
+        f"    {at.replace(':', ', line ')}: {line.strip()}"
+        for at, line in own.items()
+        if _calls(line, reaching)
+    ]
+
+
+def _functions(lines):
+    """{place: name of the function around it}"""
+    found, name = {}, None
+    for place, line in lines.items():
+        definition = _DEFINITION.match(line)
+        if definition:
+            name = definition[1]
+        found[place] = name
+        if line.startswith("}") or (definition and line.rstrip().endswith("}")):
+            name = None
+    return found
+
+
+def _calls(line, names):
+    code = line.partition("//")[0]
+    return bool(names) and re.search(rf"\b(?:{'|'.join(names)})\s*\(", code) is not None
