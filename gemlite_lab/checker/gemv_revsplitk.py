@@ -13,6 +13,7 @@ from gemlite_lab.checker.tiled_cases import BLOCK_N, exact_tiled, real_tiled
 from gemlite_lab.checker.triton_answers import product
 
 _NAME = "gemv_revsplitk"
+_ONE_GROUP = ". Here all of K is one group, and GROUP is None"
 
 
 @cache
@@ -52,7 +53,7 @@ def _run(answer, case, device):
             raise CheckFailed(
                 f"{_NAME} has the right numbers on {case.label}, but loads {name} "
                 f"{counted.times} times, where {limit} are enough: two tiles of a group need one "
-                "load"
+                f"load{_ONE_GROUP if case.layout.group_size is None else ''}"
             )
     return y
 

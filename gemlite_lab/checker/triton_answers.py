@@ -1,6 +1,9 @@
 """What exercises share whose answer is a Python function with Triton in it."""
 
 import inspect
+import linecache
+import re
+import traceback
 from contextlib import contextmanager
 from dataclasses import fields, replace
 
@@ -34,8 +37,17 @@ def advice_on(error):
     if isinstance(error, NameError):
         return " (known are what it gets, what it defines, and the names of the kernel's file)"
     if "NoneType" in str(error):
-        return " (does every path end with a return?)"
+        name = _none_in_the_line_of(error)
+        return f" ({name} is None here)" if name else " (does every path end with a return?)"
     return ""
+
+
+def _none_in_the_line_of(error):
+    """A name in the line that failed that is None there; None if the line has no such name."""
+    *_, (frame, number) = traceback.walk_tb(error.__traceback__)
+    line = linecache.getline(frame.f_code.co_filename, number)
+    nothings = (name for name, value in frame.f_locals.items() if value is None)
+    return next((name for name in nothings if re.search(rf"\b{name}\b", line)), None)
 
 
 @contextmanager

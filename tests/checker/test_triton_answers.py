@@ -1,6 +1,8 @@
 """Answers that are functions in Triton: how check() reads, runs, and talks about them."""
 
 import linecache
+import runpy
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from gemlite_edu.numbers.errors import KernelFault
 from gemlite_lab.checker import EXERCISES, CheckFailed, check, triton_answers
 from gemlite_lab.checker.tiled_cases import exact_tiled
 
+RIGHT = Path(__file__).parent.parent / "right"
 TRITON = [name for name in EXERCISES if EXERCISES[name].is_triton]
 
 
@@ -68,6 +71,27 @@ def test_a_notebook_cell_is_a_text(capsys):
 def test_it_may_be_jitted_already(capsys):
     check("unpack_tile", triton.jit(unpack_tile))
     assert "right, bit for bit" in capsys.readouterr().out
+
+
+def revsplitk(tmp_path, one_group):
+    """The right gemv_revsplitk, but with another text where it asks whether K is one group."""
+    right = (RIGHT / "gemv_revsplitk" / "as_shipped.py").read_text()
+    asked = "GROUP is None or GROUP % (2 * TILE) == 0"
+    assert asked in right
+    path = tmp_path / "answer.py"
+    path.write_text(right.replace(asked, one_group))
+    return runpy.run_path(str(path))["gemv_revsplitk"]
+
+
+def test_an_argument_that_is_none_is_named(tmp_path):
+    message = message_of("gemv_revsplitk", revsplitk(tmp_path, "GROUP % (2 * TILE) == 0"))
+    assert message.endswith("'NoneType' and 'int' (GROUP is None here)")
+
+
+def test_too_many_loads_where_k_is_one_group_are_explained_by_that(tmp_path):
+    asks = "GROUP is not None and GROUP % (2 * TILE) == 0"
+    message = message_of("gemv_revsplitk", revsplitk(tmp_path, asks))
+    assert message.endswith("need one load. Here all of K is one group, and GROUP is None")
 
 
 def test_an_error_is_unwrapped_and_names_its_line():
