@@ -20,11 +20,11 @@ def _numbered(text, first_line):
     """
     >>> print(_numbered("a = 1\\n\\nb = 22", 9))
     a = 1   #  9
-            # 10
+    <BLANKLINE>
     b = 22  # 11
     """
     lines = text.rstrip().splitlines()
     width = max(map(len, lines))
     digits = len(str(first_line + len(lines) - 1))
     numbered = enumerate(lines, first_line)
-    return "\n".join(f"{line:{width}}  # {number:{digits}}" for number, line in numbered)
+    return "\n".join(line and f"{line:{width}}  # {number:{digits}}" for number, line in numbered)

@@ -20,7 +20,7 @@ def test_it_shows_the_lines_of_the_file_and_their_numbers(function, monkeypatch)
     fence, *lines, end = shown[0].data.splitlines()
     assert (fence, end) == ("```python", "```")
     ast.parse("\n".join(lines))
-    for line in lines:
+    for line in filter(None, lines):
         code, _, number = line.rpartition("#")
         assert in_file[int(number) - 1] == code.rstrip()
 
