@@ -35,7 +35,7 @@ def lead_to_own_line(place, source):
         return ""
     calls = _own_calls(place, lines_by_place(source), holes)
     if not calls:
-        return f"That line is not yours: look at what your {' and '.join(holes)} leaves for it."
+        return f"That line is not yours: look for the cause in your {' and '.join(holes)}."
     return "\n".join(["That line is not yours. Your text calls its function here:", *calls])
 
 

@@ -48,9 +48,9 @@ def test_it_leads_to_the_call_of_a_function_that_calls_the_other(source):
     assert f"scaled_dot, line 4: {CALL}" in lead_to_own_line(place, source)
 
 
-def test_a_line_that_the_text_does_not_call_leads_to_what_it_leaves(source):
+def test_a_line_that_the_text_does_not_call_has_its_cause_there(source):
     place = place_of("const SUM_T scale = scales[0]", source)
-    said = "That line is not yours: look at what your scaled_dot leaves for it."
+    said = "That line is not yours: look for the cause in your scaled_dot."
     assert lead_to_own_line(place, source) == said
 
 
