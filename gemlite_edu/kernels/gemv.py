@@ -64,14 +64,20 @@ class PlainGemv(_Gemv):
 
     takes_nbits = is_packed = False
 
-    def operands(self, x, W, scales, zeros):
-        """({"x", "W"}, (M, N, K)); W is (N, K) of the type of x."""
+    def shape(self, x, W, N):
+        """(M, N, K); W is (N, K) of the type of x."""
         check_matrix("x", x, self.x_dtype)
         check_matrix("W", W, self.x_dtype)
         self._check_columns(x, W, x.shape[1], "weights")
+        self._check_not_ternary(N, None)
+        return len(x), *W.shape
+
+    def tensors(self, shape, x, W, scales, zeros, token_scales):
+        """{"x", "W"}; there are no scales and zeros."""
+        self._check_not_ternary(None, token_scales)
         if scales is not None or zeros is not None:
             raise ValueError(f"{self.name} takes unquantized weights: leave scales and zeros out")
-        return {"x": x.contiguous(), "W": W.contiguous()}, (len(x), *W.shape)
+        return {"x": x.contiguous(), "W": W.contiguous()}
 
     def plan(self, M, N, K, machine):
         """The `Plan` for y (M, N); ValueError where x is too long for a block."""
@@ -127,14 +133,21 @@ class PackedGemv(_Gemv):
             )
         return self
 
-    def operands(self, x, W, scales, zeros):
-        """({"x", "W", "scales", "zeros"}, (M, N, K)); W: words, scales and zeros as for a call."""
+    def shape(self, x, W, N):
+        """(M, N, K); W: words of N rows."""
         check_matrix("x", x, self.x_dtype)
         check_matrix("W", W, torch.int32)
+        self._check_not_ternary(N, None)
         (M, K), N, layout = x.shape, len(W), self.layout(x.shape[1])
         self._check_columns(x, W, layout.packed_shape(N, K)[1], f"{layout.nbits}-bit words")
+        return M, N, K
+
+    def tensors(self, shape, x, W, scales, zeros, token_scales):
+        """{"x", "W", "scales", "zeros"}, with scales and zeros (N, groups)."""
+        self._check_not_ternary(None, token_scales)
+        _, N, K = shape
         tensors = {"x": x.contiguous(), "W": W.contiguous()}
-        return tensors | self._scales_and_zeros(scales, zeros, N, K, x.device), (M, N, K)
+        return tensors | self._scales_and_zeros(scales, zeros, N, K, x.device)
 
     def _scales_and_zeros(self, scales, zeros, N, K, device):
         group_size = self.group_size or K

@@ -84,20 +84,26 @@ class FastGemv(Spec):
         halves = (_as_halves(name, value, shape, W_q.device) for name, value in given.items())
         return tuple(layout.pad_groups(values.T) for values in halves)
 
-    def operands(self, x, W, scales, zeros):
-        """({name: tensor or None}, (M, N, K)); W, scales, zeros: of `pack`.
+    def shape(self, x, W, N):
+        """(M, N, K); W: words of `pack`."""
+        check_matrix("x", x, self.x_dtype)
+        self._check_not_ternary(N, None)
+        (M, K), N = x.shape, _checked_words(W, self.layout(x.shape[1]))
+        check_sizes(M, N, K)
+        return M, N, K
+
+    def tensors(self, shape, x, W, scales, zeros, token_scales):
+        """{name: tensor or None}; scales, zeros: of `pack`.
 
         x of a K that is no multiple of 8 is copied, with zeros behind it.
         """
-        check_matrix("x", x, self.x_dtype)
-        (M, K), layout = x.shape, self.layout(x.shape[1])
-        N = _checked_words(W, layout)
-        check_sizes(M, N, K)
+        self._check_not_ternary(None, token_scales)
+        _, N, K = shape
         for name, tensor in {"scales": scales, "zeros": zeros}.items():
-            _check_of_groups(name, tensor, (layout.padded_groups, N), x)
+            _check_of_groups(name, tensor, (self.layout(K).padded_groups, N), x)
         tensors = {"x": whole_tiles(x, X_TILE), "W_packed": W, "scales": scales, "zeros": zeros}
         none = dict.fromkeys(("channel_scales", "token_scales", "bias"))
-        return {name: aligned(tensor) for name, tensor in tensors.items()} | none, (M, N, K)
+        return {name: aligned(tensor) for name, tensor in tensors.items()} | none
 
     def plan(self, M, N, K, machine):
         """The `Plan` for y (M, N); ValueError for a machine without these tensor cores."""
@@ -201,8 +207,6 @@ class _Need(NamedTuple):
 
 def _checked_words(W_packed, layout):
     """N, once the words are such as `layout` has."""
-    if not isinstance(W_packed, torch.Tensor):
-        raise TypeError(f"W must be a torch.Tensor, got {type(W_packed).__name__}")
     named = layout.shape("N")
     N = W_packed.shape[named.index("N")] if W_packed.dim() == len(named) else 0
     if not N or tuple(W_packed.shape) != layout.shape(N) or W_packed.dtype != layout.word_dtype:

@@ -68,9 +68,13 @@ class Spec:
         """The operands W, scales and zeros of a call, made of codes."""
         raise ValueError(f"{self.name} takes words as gemlite_edu.packing makes them: use that")
 
-    def operands(self, x, W, scales, zeros):
-        """({name: tensor or None} for the launch, (M, N, K)), once all fit each other."""
-        raise TypeError(f"{type(self).__name__} names no operands")
+    def shape(self, x, W, N):
+        """(M, N, K) of a call, once x and W fit each other; N: how many outputs W has, or None."""
+        raise TypeError(f"{type(self).__name__} takes no operands")
+
+    def tensors(self, shape, x, W, scales, zeros, token_scales):
+        """{name: tensor or None} for a launch of that shape, once the scales and zeros fit it."""
+        raise TypeError(f"{type(self).__name__} takes no operands")
 
     def plan(self, M, N, K, machine):
         """The `Plan` for y (M, N); ValueError where no launch fits the machine."""
@@ -79,6 +83,10 @@ class Spec:
     def notes(self, launch):
         """What a report of that launch must say about the model, sentence by sentence."""
         return ()
+
+    def _check_not_ternary(self, N, token_scales):
+        if N is not None or token_scales is not None:
+            raise TypeError(f"N and token_scales are for ternary weights: not for {self.name}")
 
     def _check_nbits(self, nbits):
         if self.takes_nbits and nbits is None:

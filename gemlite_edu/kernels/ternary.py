@@ -54,12 +54,16 @@ class Ternary(Spec):
             fragment=_checked_fragment(self.name, fragment, self.fragments),
         )
 
-    def operands(self, x, W, scales, zeros, token_scales=None, N=None):
-        """({name: tensor}, (M, N, K)), K in whole tiles; scales and token_scales: as for a call."""
+    def shape(self, x, W, N):
+        """(M, N, K), K in whole tiles; W: words of `pack_bitnet_2bit`."""
         check_matrix("x", x, torch.int8)
         check_matrix("W", W, torch.int32)
         M, K = x.shape
-        N = _checked_shape(M, N, K, W)
+        return M, _checked_shape(M, N, K, W), K + -K % TILE_K
+
+    def tensors(self, shape, x, W, scales, zeros, token_scales):
+        """{"x", "W", "scales", "token_scales"}, x of whole tiles."""
+        M, N, _ = shape
         if zeros is not None:
             raise ValueError(f"{self.name} has no zeros: a code stands for itself less 2")
         if self.y_dtype == torch.int32 and not (scales is None and token_scales is None):
@@ -67,13 +71,12 @@ class Ternary(Spec):
                 "y is int32, the sum alone: load with y_dtype=torch.float16 or torch.bfloat16 for "
                 "scales, or leave them out"
             )
-        tensors = {
+        return {
             "x": aligned(whole_tiles(x, TILE_K)),
             "W": aligned(W),
             "scales": factors("scales", scales, N, x.device),
             "token_scales": factors("token_scales", token_scales, M, x.device),
         }
-        return tensors, (M, N, K + -K % TILE_K)
 
     def _plan_of_one(self, defines, grid, threads, shared, shape):
         defines = {"Y_T": Y_TYPES[self.y_dtype]} | defines

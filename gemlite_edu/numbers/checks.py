@@ -14,8 +14,7 @@ _ALIGNMENT = 16  # bytes that a lane reads at once
 
 def check_matrix(name, tensor, dtype):
     """Raise unless `tensor` is a dense 2-D tensor of `dtype` on a CPU or CUDA device."""
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
+    _check_device(name, tensor)
     if tensor.dtype != dtype:
         raise TypeError(f"{name} must be {dtype}, got {tensor.dtype}")
     if tensor.layout != torch.strided:
@@ -23,13 +22,20 @@ def check_matrix(name, tensor, dtype):
     if tensor.dim() != 2 or tensor.shape[1] == 0 or (name == "W" and tensor.shape[0] == 0):
         form = "(M, K), K >= 1" if name == "x" else "(N, columns), both >= 1"
         raise ValueError(f"{name} must have shape {form}, got {tuple(tensor.shape)}")
-    if tensor.device.type not in ("cpu", "cuda"):
-        raise ValueError(f"{name} is on {tensor.device}: kernels take CPU and CUDA tensors")
     check_no_grad(name, tensor)
 
 
+def _check_device(name, tensor):
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise ValueError(f"{name} is on {tensor.device}: kernels take CPU and CUDA tensors")
+
+
 def check_devices(x, W, runner):
-    """Raise unless x and W are together, and where a kernel loaded for `runner` can take them."""
+    """Raise unless x and W are tensors together, where a kernel loaded for `runner` takes them."""
+    for name, tensor in {"x": x, "W": W}.items():
+        _check_device(name, tensor)
     if x.device != W.device:
         raise ValueError(f"x is on {x.device} and W on {W.device}: move one to the other")
     if runner != "auto" and x.device.type != runner:

@@ -82,7 +82,7 @@ class Kernel:
         """
         return self.spec.pack(W_q, *others, **named)
 
-    def __call__(self, x, W, scales=None, zeros=None, out=None, **others):
+    def __call__(self, x, W, scales=None, zeros=None, out=None, *, token_scales=None, N=None):
         """`y[m, n] = sum_k scales[n, g] * (W_q[n, k] - zeros[n, g]) x[m, k]`, or `y = x Wᵀ`.
 
         g = k // group_size is the group of k. x: (M, K) of x_dtype. out: (M, N) of y_dtype to write
@@ -92,15 +92,15 @@ class Kernel:
         - gemv_*: words int32 as `packing` makes them; scales, zeros: numbers, or float32 tensors
           (1, 1), (N, 1) or (N, K // group_size); for int8 x int32 ones, and scales left out are 1.
         - *_fast: all three as `pack` makes them.
-        - *_a8w2_*: words of `pack_bitnet_2bit`, no zeros, and in `others` token_scales and N, the
-          number of outputs (None: all rows of W, a multiple of 16). scales and token_scales: 1, a
-          number, or float32 tensors (N,) or (N, 1), (M,) or (M, 1). Sums are exact; y of 16 bits is
-          the sum as float32, times the product of its two factors, rounded.
+        - *_a8w2_*: words of `pack_bitnet_2bit` and no zeros; token_scales; N, the number of
+          outputs (None: all rows of W, a multiple of 16). scales and token_scales: 1, a number, or
+          float32 tensors (N,) or (N, 1), (M,) or (M, 1). Sums are exact; y of 16 bits is the sum as
+          float32, times the product of its two factors, rounded.
 
         On CUDA tensors it runs on their device's current stream, on CPU tensors in the simulator.
         Raises TypeError or ValueError for operands that do not fit.
         """
-        tensors, (M, N, _), plan = self._planned(x, W, scales, zeros, others)
+        tensors, (M, N, _), plan = self._planned(x, W, scales, zeros, token_scales, N)
         if out is None:
             out = torch.empty(M, N, dtype=self.y_dtype, device=x.device)
         else:
@@ -110,7 +110,7 @@ class Kernel:
             self._program.run(plan, tensors, out)
         return out
 
-    def inspect(self, x, W, scales=None, zeros=None, **others):
+    def inspect(self, x, W, scales=None, zeros=None, *, token_scales=None, N=None):
         """A `Report` of what the kernel does to memory with these operands, and of what is wrong.
 
         It runs in the simulator under instruments: requests, sectors, wavefronts per line, and each
@@ -118,7 +118,7 @@ class Kernel:
         Raises what a call raises for wrong operands; what the kernel does wrong is in
         `report.findings`.
         """
-        tensors, (M, N, K), plan = self._planned(x, W, scales, zeros, others)
+        tensors, (M, N, K), plan = self._planned(x, W, scales, zeros, token_scales, N)
         check_inspectable(x)
         title = f"{self._title()}, M = {M}, N = {N}, K = {K}"
         y = torch.empty(M, N, dtype=self.y_dtype, device="cpu")
@@ -153,11 +153,10 @@ class Kernel:
         """The loaded library for such shapes on `device`, compiled if it is not in the cache."""
         return self._program.build(self.plan(M, N, K, device), device)
 
-    def _planned(self, x, W, scales, zeros, others):
+    def _planned(self, x, W, scales, zeros, token_scales, N):
         """({name: tensor}, (M, N, K), the `Plan`) of a call, once all fit each other."""
-        tensors, shape = self.spec.operands(x, W, scales, zeros, **others)
         check_devices(x, W, self.device)
-        M, N, K = shape
+        M, N, K = shape = self.spec.shape(x, W, N)
         plan = self.spec.plan(max(M, 1), N, K, machine_of(x.device))
         plan.check_rows(M)
-        return tensors, shape, plan
+        return self.spec.tensors(shape, x, W, scales, zeros, token_scales), shape, plan

@@ -21,7 +21,6 @@ from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.numbers.checks import pointers_of
 from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.runners import cuda
-from gemlite_edu.runners import load as load_module
 from gemlite_lab import check
 
 CASES_FOR_BOTH_RUNNERS = [
@@ -160,4 +159,4 @@ def test_checks_run_on_the_gpu_too(name, capsys, tmp_path, monkeypatch):
 
 
 def test_all_kernels_are_covered():
-    assert {case.kernel for case in CASES} == set(load_module.KERNELS)
+    assert {case.kernel for case in CASES} == set(KERNELS)

@@ -459,8 +459,11 @@ def test_a_kernel_says_what_it_is():
     assert repr(kernel) == (
         f"Kernel({GEMM}, y_dtype=torch.float16, fragment=8x32x16, device='cpu')"
     )
-    assert (load(GEMM).fragment, load(GEMM).y_dtype) == ("16x16x16", INT32)
-    assert (load(GEMV, nbits=2, x_dtype=torch.int8).fragment, load(GEMV).y_dtype) == (None, INT32)
+    assert (load(GEMM).spec.fragment, load(GEMM).y_dtype) == ("16x16x16", INT32)
+    assert (load(GEMV, nbits=2, x_dtype=torch.int8).spec.fragment, load(GEMV).y_dtype) == (
+        None,
+        INT32,
+    )
     assert "// BEGIN HOLE all_steps" in load(GEMM).source
 
 
