@@ -47,7 +47,7 @@ _MODULES = {
     "info": "runners.info",
     "mixed_mm": "operators.mixed_mm",
     "reference": "numbers.reference",
-    "rules": "operators.matmul_choices",
+    "rules": "operators.choose",
     "simulator": "runners.simulator",
     "sources": "kernels.sources",
     "triton_product": "operators.triton_product",

@@ -21,8 +21,9 @@ from gemlite_edu.numbers.bounds import (
     scaled_weights_error_bound,
     tensor_core_error_bound,
 )
+from gemlite_edu.operators.choose import INT4_RULES, Rows, choose
 from gemlite_edu.operators.int4_weight import Int4Weight
-from gemlite_edu.operators.mixed_mm import choose, triton_mixed_mm
+from gemlite_edu.operators.mixed_mm import triton_mixed_mm
 from gemlite_edu.packing import pack_2xint4
 
 FP16, BF16, FP32 = torch.float16, torch.bfloat16, torch.float32
@@ -135,7 +136,7 @@ class Case:
         """Whether the kernel on packed weights computes it."""
         if self.call == CONFIG:
             return True
-        return self.call != "dequantize" and choose(self.M, self.transposed) == "FUSED"
+        return self.call != "dequantize" and choose(Rows(self.M), INT4_RULES).matmul_type == "FUSED"
 
     @property
     def turns(self):

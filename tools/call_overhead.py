@@ -19,7 +19,7 @@ import torch
 from gemlite_edu.core import GemLiteLinear
 from gemlite_edu.layers import gemlite_linear as linear_module
 from gemlite_edu.operators import linear_op, triton_product
-from gemlite_edu.operators.fast_types import FAST
+from gemlite_edu.operators.choose import FAST
 from gemlite_edu.runners import cuda
 from gemlite_lab.bench import measurements
 

@@ -20,8 +20,8 @@ class BitLinear(torch.nn.Module):
     `.half()` of a model; bias: (N,) or None. All are buffers: the layer is frozen, and raises where
     a gradient would have to go through it. As made it is empty, for `load_state_dict`.
 
-    Up to 8 tokens go to the GEMV, more to the GEMM on tensor cores (`ternary_ops.choose`); on the
-    CPU both run in the simulator.
+    Up to 8 tokens go to the GEMV, more to the GEMM on tensor cores (`choose.TERNARY_RULES`); on
+    the CPU both run in the simulator.
     Source: Ma et al. 2024 (BitNet b1.58), arXiv 2402.17764, without the norm before the product.
 
     >>> linear = torch.nn.Linear(32, 2, bias=False)

@@ -9,7 +9,7 @@ from gemlite_edu.numbers.activations import scale_activations_fp8, scale_activat
 from gemlite_edu.numbers.checks import check_no_grad
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.operators import tuning
-from gemlite_edu.operators.fast_types import chosen, fast_types
+from gemlite_edu.operators.choose import check_matmul_type, limits
 from gemlite_edu.operators.layer_form import LayerForm, read_metadata
 from gemlite_edu.operators.layer_operands import (
     check_replacement,
@@ -21,7 +21,6 @@ from gemlite_edu.operators.layer_operands import (
 )
 from gemlite_edu.operators.layer_weights import TENSORS, packed_weights, saved_weights
 from gemlite_edu.operators.linear_op import linear, linear_at_once
-from gemlite_edu.operators.matmul_choices import check_matmul_type
 from gemlite_edu.operators.operator_form import OperatorForm
 
 
@@ -114,7 +113,8 @@ class GemLiteLinear(torch.nn.Module):
             setattr(self, name, tensor)
         self.layout, self.mode, self.metadata = weights.layout, weights.mode, metadata
         self._packed = {name: dtype_and_shape(tensor) for name, tensor in made.items()}
-        self._kind, self._operator_form = operator_form.kind, operator_form.text()
+        self._keeps_16_bits = operator_form.keeps_16_bits
+        self._operator_form = operator_form.text()
 
     def scale_activations(self, x):
         """(x of `input_dtype`, scales (M, 1)) with x ~ the product of both; override it at will.
@@ -147,9 +147,9 @@ class GemLiteLinear(torch.nn.Module):
         return self._product(x, "")
 
     def forward_manual(self, x, matmul_type="GEMM"):
-        """Like forward, by the kernel of that name in `matmul_choices.MATMUL_TYPES`."""
+        """Like forward, by the kernel of that name in `choose.MATMUL_TYPES`."""
         self._check_packed()
-        check_matmul_type(matmul_type, self._kind)
+        check_matmul_type(matmul_type, self._keeps_16_bits)
         return self._product(x, matmul_type)
 
     def _product(self, x, matmul_type):
@@ -194,15 +194,20 @@ class GemLiteLinear(torch.nn.Module):
             )
 
     def explain(self, M=1):
-        """What happens to M rows of x, as a text: the kernel and why, the modes, the types."""
-        self._check_packed()
+        """What happens to M rows of x, as a text: the kernel and the rule that chose it, the modes,
+        the types."""
         if not is_int(M):
             raise ValueError(f"M must be an int of at least 1, got {M!r}")
-        types = self.input_dtype.value, self.output_dtype.value
-        fast = fast_types(self.layout, *types, self.W_q.device, self.out_features)
-        problem = self._kind, M, self.out_features, self.layout, *types, self.W_q.device
-        names = chosen(*problem), chosen(*problem, is_captured=True)
-        return explained(self, M, *names, self._kind, fast)
+        return explained(self, self._problem(M))
+
+    def limits(self):
+        """((most rows, kernel), ...): which kernel multiplies up to how many rows; None: any."""
+        return limits(self._problem(M=1))
+
+    def _problem(self, M):
+        self._check_packed()
+        form = OperatorForm.of_text(self._operator_form)
+        return form.problem(M, self.out_features, self.W_q.device)
 
     def extra_repr(self):
         """Sizes, width, groups and types."""

@@ -68,10 +68,10 @@ class Int4Linear(torch.nn.Module):
     leaves the types of scales and zeros alone.
 
     The backward product needs no activations, so none are kept: only the weights, which are there
-    anyway. On a GPU fp16 and bf16 x, and its gradient, are multiplied as `mixed_mm.choose` says: by
-    the fused Triton kernels, or many rows by the library, with weights dequantized for the call.
-    fp32 and fp64 x, and the CPU, take torch with weights dequantized for each call. In autocast x
-    becomes its type, unless it is fp64.
+    anyway. On a GPU `choose.INT4_RULES` decide how fp16 and bf16 x, and its gradient, are
+    multiplied: by the fused Triton kernels, or many rows by the library, with weights dequantized
+    for the call. fp32 and fp64 x, and the CPU, take torch with weights dequantized for each call.
+    In autocast x becomes its type, unless it is fp64.
 
     >>> layer = Int4Linear.from_linear(torch.nn.Linear(8, 3), group_size=4)
     >>> x = torch.ones(2, 8, requires_grad=True)

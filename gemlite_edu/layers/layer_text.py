@@ -2,37 +2,30 @@
 
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode
-from gemlite_edu.operators.matmul_choices import MATMUL_TYPES, choices
+from gemlite_edu.operators.choose import MATMUL_TYPES, choose, limits
 
 
-def explained(layer, M, chosen, captured, kind, fast):
-    """The text of `GemLiteLinear.explain`.
-
-    chosen, captured: for M rows, in a call and in a CUDA graph. kind, fast: as for `choices`.
-    """
+def explained(layer, problem):
+    """The text of `GemLiteLinear.explain` for a `Problem` of the layer."""
+    rule, in_graphs = choose(problem), choose(problem._replace(is_captured=True))
+    name = rule.matmul_type
     scales = ChannelScaleMode.of(layer.channel_scales is not None, layer.scaled_activations)
     lines = [
-        f"M = {M}: {chosen}, {MATMUL_TYPES[chosen]}",
-        *([f"  in a CUDA graph: {captured}"] if captured != chosen else []),
-        f"{kind}:",
+        f"M = {problem.M}: {name}, {MATMUL_TYPES[name]}",
+        *([f"  in a CUDA graph: {in_graphs.matmul_type}"] if in_graphs != rule else []),
+        f"{problem.weights}:",
         *(
-            f"  up to {limit} rows: {_named(name, kind)}" if limit else f"  beyond: {name}"
-            for limit, name in choices(kind, fast)
+            f"  up to {most} rows: {kernel}" if most else f"  beyond: {kernel}"
+            for most, kernel in limits(problem)
         ),
+        f"why {name}: {rule.reason}",
         f"weights: {layer.mode.name}, {layer.mode.value}",
         f"y is multiplied by: {scales.value}",
-        f"x: {layer.input_dtype.name}, products are added up in {_added_in(layer, chosen)}, "
+        f"x: {layer.input_dtype.name}, products are added up in {_added_in(layer, name)}, "
         f"y: {layer.output_dtype.name}",
         f"layout: {layer.layout}",
     ]
     return "\n".join(lines)
-
-
-def _named(name, kind):
-    if name != "GEMM_FAST":
-        return name
-    *_, (few, _), _ = choices(kind)
-    return f"{name}, or beyond {few} DEQUANTIZE where that should be sooner"
 
 
 def _added_in(layer, chosen):

@@ -1,6 +1,6 @@
 """The product of a layer as one operator of torch, `gemlite_edu::linear`.
 
-It chooses by the number of rows, see `matmul_choices`: a CUDA kernel, a Triton kernel, or dense
+It chooses by the rules of `choose.RULES`: a CUDA kernel, a Triton kernel, or dense
 weights and the library.
 """
 
@@ -12,9 +12,8 @@ import torch
 from gemlite_edu.kernels.fast_weights import Types
 from gemlite_edu.numbers.checks import laid_out
 from gemlite_edu.operators import tuning
+from gemlite_edu.operators.choose import FAST, MATMUL_TYPES, check_taken, choose
 from gemlite_edu.operators.eager import is_direct
-from gemlite_edu.operators.fast_types import FAST, check_taken, chosen
-from gemlite_edu.operators.matmul_choices import MATMUL_TYPES
 from gemlite_edu.operators.operator_form import OperatorForm
 from gemlite_edu.operators.triton_product import Epilogue, TritonWeight, dense, matmul
 
@@ -105,21 +104,21 @@ def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_devi
 
     `_DenseInGraphs` where a CUDA graph takes another; None for x that does not fit.
     """
-    layout, mode, expected_dtype, y_dtype, _, kind = OperatorForm.of_text(form)
+    of = OperatorForm.of_text(form)
+    layout, mode, expected_dtype, y_dtype = of[:4]
     fits = x_dtype == expected_dtype and device == words_device and shape[-1:] == (layout.K,)
     M, N = shape[:-1].numel(), words_shape[1]
     if matmul_type in FAST:
         check_taken(matmul_type, layout, expected_dtype, y_dtype, words_device, N)
     if not fits or M == 0 or device.type == "meta":
         return None
-    is_free, problem = not matmul_type, (kind, M, N, layout, x_dtype, y_dtype, device)
-    if is_free:
-        matmul_type = chosen(*problem)
-    if matmul_type not in FAST:
-        return matmul_type
+    problem = None if matmul_type else of.problem(M, N, device)
+    name = matmul_type or choose(problem).matmul_type
+    if name not in FAST:
+        return name
     types = Types(x_dtype, y_dtype, *(dtype or torch.float32 for dtype in dtypes))
-    product = FAST[matmul_type].prepared(shape, N, types, layout, mode, device)
-    if is_free and chosen(*problem, is_captured=True) == "DEQUANTIZE":
+    product = FAST[name].prepared(shape, N, types, layout, mode, device)
+    if problem and choose(problem._replace(is_captured=True)).matmul_type == "DEQUANTIZE":
         return _DenseInGraphs(product)
     return product
 

@@ -13,6 +13,7 @@ from gemlite_edu.kernels.triton.mixed_mm_configs import (
 from gemlite_edu.numbers.checks import check_no_grad
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.operators import tuning
+from gemlite_edu.operators.choose import INT4_RULES, Rows, choose
 from gemlite_edu.operators.int4_weight import Int4Weight
 from gemlite_edu.operators.triton_product import Epilogue, add_chunks, triton_dtype
 from gemlite_edu.runners.triton import kernel, launch, replaced
@@ -20,23 +21,6 @@ from gemlite_edu.runners.triton import kernel, launch, replaced
 A_DTYPES = (torch.float16, torch.bfloat16)
 KERNEL_TYPES = ("compute_bound", "max_autotune", "dequantize")
 _INPUT_PRECISIONS = ("ieee", "tf32", "tf32x3")
-
-# What computes how many rows of a, up to and with that many.
-CHOICES = {
-    "forward": ((128, "FUSED"), (None, "DEQUANTIZE")),
-    "transposed": ((128, "FUSED"), (None, "DEQUANTIZE")),
-}
-
-
-def choose(M, transposed=False):
-    """What computes M rows of a: the kernel on packed weights, FUSED; or dense weights, made once
-    for each call, and the library's product, DEQUANTIZE.
-
-    >>> choose(64), choose(4096, transposed=True)
-    ('FUSED', 'DEQUANTIZE')
-    """
-    limits = CHOICES["transposed" if transposed else "forward"]
-    return next(name for limit, name in limits if limit is None or M <= limit)
 
 
 def triton_mixed_mm(
@@ -60,10 +44,10 @@ def triton_mixed_mm(
     acc_dtype: torch.float16: in the fused kernel tensor cores add up the products of a tile in
     fp16; torch.float32 or None: in fp32.
     input_precision, fp8_fast_accum: without effect on 16-bit a; torchao's calls have them.
-    kernel_type: "compute_bound": what `choose` says for M rows, the fused kernel in blocks of 64
-    rows and more; "max_autotune": in smaller ones too, and with more ways to split the sum, of
-    which the fastest is measured; "dequantize": dense weights, (N, K) of the type of a, once for
-    each call, and torch's product. Weights, where they are made, have the type of a.
+    kernel_type: "compute_bound": what `choose.INT4_RULES` say for M rows, the fused kernel in
+    blocks of 64 rows and more; "max_autotune": in smaller ones too, and with more ways to split the
+    sum, of which the fastest is measured; "dequantize": dense weights, (N, K) of the type of a,
+    once for each call, and torch's product. Weights, where they are made, have the type of a.
     config: how the fused kernel is cut into programs, of `triton_kernels.mixed_mm_configs`; it is
     then used for any M and kernel_type. None: measured at the first call with new shapes on a GPU.
 
@@ -129,7 +113,8 @@ def kernels_take(device, dtype):
 
 def product(a, weight, transposed, kernel_type="max_autotune", dot_dtype=torch.float32):
     """Like `triton_mixed_mm`, for an `Int4Weight` and operands that were checked."""
-    if kernel_type == "dequantize" or choose(len(a), transposed) == "DEQUANTIZE":
+    chosen = choose(Rows(len(a)), INT4_RULES).matmul_type
+    if kernel_type == "dequantize" or chosen == "DEQUANTIZE":
         return dequantized(a, weight, transposed)
     config = _config_for(a, weight, transposed, dot_dtype, kernel_type)
     return fused(a, weight, transposed, config, dot_dtype)

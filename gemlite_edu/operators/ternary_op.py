@@ -1,7 +1,7 @@
 """Products of int8 activations and ternary weights as an operator of torch.
 
-`gemlite_edu::a8w2` chooses the kernel by M. CPU tensors go to the simulator, CUDA tensors to their
-GPU's current stream, meta tensors nowhere.
+`gemlite_edu::a8w2` chooses the kernel by `choose.TERNARY_RULES`. CPU tensors go to the simulator,
+CUDA tensors to their GPU's current stream, meta tensors nowhere.
 """
 
 from functools import cache
@@ -9,9 +9,10 @@ from functools import cache
 import torch
 
 from gemlite_edu.kernels.ternary import factors
+from gemlite_edu.operators.choose import TERNARY_RULES, Rows, choose
 from gemlite_edu.runners.load import load
 
-_LARGEST_GEMV_M = 8  # that many rows share one pass over W
+_FRAGMENTS = {"gemm_a8w2_wmma": "16x16x16"}
 
 
 @torch.library.custom_op("gemlite_edu::a8w2", mutates_args=())
@@ -25,12 +26,12 @@ def a8w2(
 ) -> torch.Tensor:
     """y (M, N) of y_dtype, float16, bfloat16 or float32; operands as for a call of `Kernel`."""
     M = x_q.shape[0]
-    name, fragment = choose(M)
+    name = choose(Rows(M), TERNARY_RULES).matmul_type
     if y_dtype == torch.float32:
-        sums = _loaded(name, fragment, torch.int32)(x_q, W_packed, N=N)
+        sums = _loaded(name, torch.int32)(x_q, W_packed, N=N)
         of_tokens = factors("token_scales", token_scales, M, x_q.device)
         return sums * (of_tokens * factors("scales", scales, N, x_q.device).T)
-    kernel = _loaded(name, fragment, y_dtype)
+    kernel = _loaded(name, y_dtype)
     return kernel(x_q, W_packed, scales, token_scales=token_scales, N=N)
 
 
@@ -39,17 +40,6 @@ def _(x_q, W_packed, scales, token_scales, N, y_dtype):
     return x_q.new_empty((x_q.shape[0], N), dtype=y_dtype)
 
 
-def choose(M):
-    """(kernel, fragment) for M tokens.
-
-    >>> choose(8), choose(9)
-    (('gemv_a8w2_dp4a', None), ('gemm_a8w2_wmma', '16x16x16'))
-    """
-    if M <= _LARGEST_GEMV_M:
-        return "gemv_a8w2_dp4a", None
-    return "gemm_a8w2_wmma", "16x16x16"
-
-
 @cache
-def _loaded(name, fragment, y_dtype):
-    return load(name, fragment=fragment, y_dtype=y_dtype)
+def _loaded(name, y_dtype):
+    return load(name, fragment=_FRAGMENTS.get(name), y_dtype=y_dtype)

@@ -11,7 +11,7 @@ def rows(choices):
     """Which name takes how many rows M: for each kind of `choices` a bar over M.
 
     choices: {kind: ((limit, name), ...)}; a name takes what is beyond the limit before its own, up
-    to and with its own; limits ascend and the last one is None. So is `matmul_choices.CHOICES`.
+    to and with its own; limits ascend and the last one is None. So are `choose.limits`.
     Raises ValueError for other limits.
     """
     bars = {kind: _stretches(limits) for kind, limits in choices.items()}

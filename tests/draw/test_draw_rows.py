@@ -3,7 +3,7 @@
 import IPython.display
 import pytest
 
-from gemlite_edu.operators.matmul_choices import CHOICES, choose
+from gemlite_edu.operators.choose import INT4_RULES, Rows, choose, limits
 from gemlite_lab import draw
 
 
@@ -28,13 +28,13 @@ def test_the_table_as_text_and_as_one_picture(shown, capsys):
 
 
 def test_it_says_what_the_layer_chooses(capsys):
-    draw.rows(CHOICES)
-    for line in capsys.readouterr().out.splitlines():
-        kind, _, stretches = line.partition(": ")
-        for stretch in stretches.split(", "):
-            *ends, name = stretch.removeprefix("from ").replace(" on ", " 4096 ").split()
-            ends = [int(end) for end in ends if end != "to"]
-            assert {choose(kind, M) for M in range(ends[0], ends[-1] + 1)} == {name}
+    draw.rows({"int4": limits(Rows(1), INT4_RULES)})
+    _, _, stretches = capsys.readouterr().out.strip().partition(": ")
+    for stretch in stretches.split(", "):
+        *ends, name = stretch.removeprefix("from ").replace(" on ", " 4096 ").split()
+        ends = [int(end) for end in ends if end != "to"]
+        rows = map(Rows, range(ends[0], ends[-1] + 1))
+        assert {choose(M, INT4_RULES).matmul_type for M in rows} == {name}
 
 
 @pytest.mark.parametrize("limits", [(1, 64), (None, None), (64, 1, None), (8, 8, None), (0, None)])

@@ -13,7 +13,7 @@ from gemlite_edu.kernels.triton.configs import candidates
 from gemlite_edu.layers import gemlite_linear as linear_module
 from gemlite_edu.numbers.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.operators import tuning
-from gemlite_edu.operators.matmul_choices import MATMUL_TYPES
+from gemlite_edu.operators.choose import MATMUL_TYPES
 
 N, K = 256, 512
 FEW = 4  # configs that are measured here: each is compiled

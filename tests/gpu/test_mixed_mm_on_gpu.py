@@ -37,7 +37,8 @@ from gemlite_edu.kernels.triton import INT4_KERNELS
 from gemlite_edu.kernels.triton.mixed_mm_configs import candidates
 from gemlite_edu.numbers import reference
 from gemlite_edu.operators import mixed_mm, tuning
-from gemlite_edu.operators.mixed_mm import KERNEL_TYPES, choose, dense
+from gemlite_edu.operators.choose import INT4_RULES, Rows, Rule, choose
+from gemlite_edu.operators.mixed_mm import KERNEL_TYPES, dense
 from gemlite_edu.runners.triton import kernel
 
 DIRECTIONS = (FORWARD, TRANSPOSED)
@@ -259,7 +260,7 @@ def test_it_runs_on_the_gpu_of_its_tensors(direction, call, device):
 @pytest.mark.parametrize("call", ["compute_bound", "max_autotune"])
 def test_what_is_measured_is_right_and_kept_for_its_own_problem(direction, call, monkeypatch):
     monkeypatch.setattr(tuning, "_measures", True)
-    monkeypatch.setattr(mixed_mm, "CHOICES", {direction: ((None, "FUSED"),)})
+    monkeypatch.setattr(mixed_mm, "INT4_RULES", (Rule("FUSED", None, "a test says so"),))
     case = called(direction, call, M=64, N=N, K_and_group=(K, GROUP))
     inputs = make_case(case, device="cuda")
     with poisoned():
@@ -324,7 +325,7 @@ def assert_near(problem, y, x, transposed):
     """y without a bias, as near to the oracle as what computed it comes."""
     right = product_of(x.cpu(), problem.weight, transposed)
     if y.dtype in (FP16, BF16):
-        is_fused = choose(len(x), transposed) == "FUSED"
+        is_fused = choose(Rows(len(x)), INT4_RULES).matmul_type == "FUSED"
         allowed = bound_of(right, transposed, is_fused, y.dtype, problem.codes)
     elif y.dtype == FP32:
         codes, zeros, scales = right.parts

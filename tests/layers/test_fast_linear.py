@@ -21,15 +21,9 @@ from gemlite_edu.core import DType, GemLiteLinear
 from gemlite_edu.kernels.machine import H200, SIMULATED, Machine
 from gemlite_edu.layers import gemlite_linear as linear_module
 from gemlite_edu.numbers.errors import KernelTextError
-from gemlite_edu.operators import batch_times, fast_types, linear_op
-from gemlite_edu.operators.fast_types import FAST
-from gemlite_edu.operators.matmul_choices import (
-    CHOICES,
-    FAST_CHOICES,
-    MATMUL_TYPES,
-    choices,
-    choose,
-)
+from gemlite_edu.operators import choose as rules
+from gemlite_edu.operators import estimate, linear_op, operator_form
+from gemlite_edu.operators.choose import FAST
 
 N, K = 20, 256
 GPU = torch.device("cuda", 0)
@@ -38,14 +32,7 @@ GPU = torch.device("cuda", 0)
 @pytest.fixture
 def as_on_a_gpu(monkeypatch):
     """The simulator's machine counts as a GPU with nvcc."""
-
-    def on_any_machine(layout, x_dtype, y_dtype, device, N):
-        return tuple(
-            name for name in FAST if FAST[name].takes(layout, x_dtype, y_dtype, SIMULATED, N)
-        )
-
-    for module in (fast_types, linear_module):
-        monkeypatch.setattr(module, "fast_types", on_any_machine)
+    monkeypatch.setattr(operator_form, "machine_for_cuda", lambda *of: SIMULATED)
     linear_op._prepared.cache_clear()
     yield
     linear_op._prepared.cache_clear()
@@ -57,22 +44,6 @@ def problem(as_on_a_gpu):
 
 
 # The choice
-
-
-@pytest.mark.parametrize("kind", CHOICES)
-@pytest.mark.parametrize("fast", [(), ("GEMV_FAST",), ("GEMV_FAST", "GEMM_FAST")])
-def test_choices_are_total_with_and_without_cuda_kernels(kind, fast):
-    *limits, last = [limit for limit, _ in choices(kind, fast)]
-    assert last is None and limits == sorted(set(limits))
-    names = [name for _, name in choices(kind, fast)]
-    assert set(names) <= set(MATMUL_TYPES) and len(set(names)) == len(names)
-    assert {name for name in names if name in FAST} == {
-        name for _, name in FAST_CHOICES[kind] if name in fast
-    }
-    for M in (1, 8, 9, 64, 65, 10**6):
-        fast_limits = [limit for limit, name in FAST_CHOICES[kind] if name in fast]
-        if not any(M <= limit for limit in fast_limits):
-            assert choose(kind, M, fast) == choose(kind, M)
 
 
 @pytest.mark.parametrize("M, name", [(4, "GEMV_FAST"), (5, "GEMM_FAST"), (40, "GEMM_FAST")])
@@ -91,11 +62,11 @@ def test_where_the_product_for_batches_ends(as_on_a_gpu):
 def test_a_large_batch_goes_where_it_should_be_sooner(as_on_a_gpu, monkeypatch):
     layer, x = make(4, 128, N=24, K=K).layer, activations(70, K)
     for is_sooner, name in ((True, "DEQUANTIZE"), (False, "GEMM_FAST")):
-        monkeypatch.setattr(batch_times, "is_sooner_dense", lambda *of, found=is_sooner: found)
+        monkeypatch.setattr(estimate, "is_sooner_dense", lambda *of, found=is_sooner: found)
         linear_op._prepared.cache_clear()
         text = layer.explain(70)
         assert f"M = 70: {name}" in text and "M = 64: GEMM_FAST" in layer.explain(64)
-        assert "GEMM_FAST, or beyond 64 DEQUANTIZE where that should be sooner" in text
+        assert ("beyond 64 rows, DEQUANTIZE does it where" in text) == (not is_sooner)
         assert torch.equal(layer(x), layer.forward_manual(x, name))
 
 
@@ -107,7 +78,7 @@ def dense_in_graphs(as_on_a_gpu, monkeypatch):
     assert not torch.equal(*y.values())
     dense = linear_op.dense
     monkeypatch.setattr(linear_op, "dense", lambda *of: calls.append(of) or dense(*of))
-    monkeypatch.setattr(batch_times, "is_sooner_dense", lambda *of: of[-1])
+    monkeypatch.setattr(estimate, "is_sooner_dense", lambda *of: of[-1])
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     return layer, x, y, calls
 
@@ -147,11 +118,6 @@ def test_what_rounds_weights_is_for_weights_that_fit():
     layer = make(4, 128, N=24, K=K, y=DType.FP32).layer
     with pytest.raises(ValueError, match="GEMM_FAST is for packed weights that fit the 16-bit"):
         layer.forward_manual(activations(9, K), "GEMM_FAST")
-
-
-def test_every_cuda_kernel_has_rows_and_a_name():
-    assert FAST.keys() <= MATMUL_TYPES.keys()
-    assert {name for row in FAST_CHOICES.values() for _, name in row} == FAST.keys()
 
 
 @pytest.mark.parametrize("M", [1, 3, 8, 9])
@@ -220,20 +186,21 @@ def test_a_layer_that_a_cuda_kernel_does_not_take_gets_one_sentence():
 
 @pytest.fixture
 def on_a_gpu(monkeypatch):
-    monkeypatch.setattr(fast_types, "machine_of", lambda device: H200)
-    fast_types._compiles.cache_clear()
-    yield (make(4, 128, N=N, K=K).layer.layout, torch.float16, torch.float16, GPU, 24)
-    fast_types._compiles.cache_clear()
+    monkeypatch.setattr(rules, "machine_of", lambda device: H200)
+    rules._compiles.cache_clear()
+    yield (make(4, 128, N=N, K=K).layer.layout, torch.float16, torch.float16, 24, GPU)
+    rules._compiles.cache_clear()
 
 
 def test_a_gpu_for_which_nvcc_compiles_has_them(on_a_gpu, monkeypatch, capsys):
     built = []
-    monkeypatch.setattr(fast_types.cuda, "build_kernel", lambda *of: built.append(of))
-    assert fast_types.fast_types(*on_a_gpu) == tuple(FAST) == fast_types.fast_types(*on_a_gpu)
+    monkeypatch.setattr(rules.cuda, "build_kernel", lambda *of: built.append(of))
+    for _ in range(2):
+        assert rules.machine_for_cuda(*on_a_gpu) == H200
     ((text, entry, _, capability),) = built
     assert f"void {entry}(" in text and capability == (9, 0)
-    monkeypatch.setattr(fast_types, "machine_of", lambda device: Machine((7, 0), 80))
-    assert fast_types.fast_types(*on_a_gpu) == () and len(built) == 1
+    monkeypatch.setattr(rules, "machine_of", lambda device: Machine((7, 0), 80))
+    assert rules.machine_for_cuda(*on_a_gpu) is None and len(built) == 1
     assert capsys.readouterr().out == ""
 
 
@@ -248,8 +215,9 @@ def test_a_gpu_for_which_nvcc_compiles_has_them(on_a_gpu, monkeypatch, capsys):
 def test_where_nothing_compiles_it_says_once_that_triton_is_taken(
     on_a_gpu, monkeypatch, capsys, error
 ):
-    monkeypatch.setattr(fast_types.cuda, "build_kernel", mock.Mock(side_effect=error))
-    assert fast_types.fast_types(*on_a_gpu) == () == fast_types.fast_types(*on_a_gpu)
+    monkeypatch.setattr(rules.cuda, "build_kernel", mock.Mock(side_effect=error))
+    for _ in range(2):
+        assert rules.machine_for_cuda(*on_a_gpu) is None
     said = capsys.readouterr().out
     assert said.count("\n") == 1 and "Triton" in said and str(error) in said
 

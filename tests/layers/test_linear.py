@@ -20,7 +20,7 @@ from gemlite_edu.layers import gemlite_linear as linear_module
 from gemlite_edu.numbers import reference
 from gemlite_edu.numbers.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.operators import linear_op
-from gemlite_edu.operators.matmul_choices import CHOICES, MATMUL_TYPES, choose
+from gemlite_edu.operators.choose import MATMUL_TYPES
 from gemlite_edu.packing.rows_cols import pack_over_cols, pack_over_rows
 
 N, K = 20, 128
@@ -920,23 +920,30 @@ KINDS = {
 }
 
 
-def kind_of(layer):
-    return layer.explain().splitlines()[1].removesuffix(":")
+@pytest.mark.parametrize("x", [DType.FP16, DType.BF16, DType.FP8, DType.FP8e5, DType.INT8])
+@pytest.mark.parametrize("y", [DType.FP16, DType.BF16, DType.FP32, DType.FP8, DType.FP8e5])
+def test_many_rows_are_dequantized_only_where_x_and_y_have_one_16_bit_type(x, y):
+    layer = make(4, 64, N=2, K=64, x=x, y=y).layer
+    is_alike = x == y and x in (DType.FP16, DType.BF16)
+    last = "DEQUANTIZE" if is_alike else "GEMM"
+    assert layer.limits() == ((1, "GEMV"), (64, "GEMM_SPLITK"), (None, last))
 
 
-def test_choices_are_total():
-    assert {kind_of(make(**options).layer) for options in KINDS.values()} == set(CHOICES)
-    for kind, rows in CHOICES.items():
-        *limits, last = [limit for limit, _ in rows]
-        assert last is None and limits == sorted(set(limits)) and all(limit > 0 for limit in limits)
-        for M in (0, 1, 2, 15, 16, 17, 63, 64, 65, 4096, 10**6):
-            assert choose(kind, M) in MATMUL_TYPES
-
-
-def test_every_layer_has_a_kind():
-    for x in (DType.FP16, DType.BF16, DType.FP8, DType.FP8e5, DType.INT8):
-        for y in (DType.FP16, DType.BF16, DType.FP32, DType.FP8, DType.FP8e5):
-            assert kind_of(make(4, 64, N=2, K=64, x=x, y=y).layer) in CHOICES
+@pytest.mark.parametrize(
+    "options, weights",
+    [
+        (dict(nbits=4), "packed weights that fit the 16-bit type of x and y"),
+        (dict(nbits=4, y=DType.FP32), "packed weights, otherwise"),
+        (dict(nbits=8, weights=torch.int8), "weights that are numbers"),
+    ],
+)
+def test_explain_says_which_rule_fired(options, weights):
+    layer = make(**options).layer
+    for M, words in ((1, "one row needs each weight once"), (64, "programs share K")):
+        _, second, *_ = lines = layer.explain(M).splitlines()
+        assert second == f"{weights}:"
+        (why,) = [line for line in lines if line.startswith("why ")]
+        assert words in why and why.split()[1].strip(":") in lines[0]
 
 
 @pytest.mark.parametrize("M", [1, 16, 70])

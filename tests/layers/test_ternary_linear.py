@@ -17,7 +17,8 @@ from gemlite_edu import (
     quantize_ternary,
     unpack_bitnet_2bit,
 )
-from gemlite_edu.operators.ternary_op import a8w2, choose
+from gemlite_edu.operators.choose import TERNARY_RULES, Rows, choose
+from gemlite_edu.operators.ternary_op import a8w2
 from gemlite_edu.packing import FRAGMENTS, to_fragments
 
 N, K = 21, 100
@@ -90,8 +91,9 @@ def test_powers_of_two_are_exact(M):
 
 
 def test_the_kernel_is_chosen_by_the_number_of_tokens():
-    assert {choose(M) for M in (0, 1, 8)} == {("gemv_a8w2_dp4a", None)}
-    assert choose(9) == choose(10_000) == ("gemm_a8w2_wmma", "16x16x16")
+    names = {M: choose(Rows(M), TERNARY_RULES).matmul_type for M in (0, 1, 8, 9, 10_000)}
+    assert [M for M, name in names.items() if name == "gemv_a8w2_dp4a"] == [0, 1, 8]
+    assert names[9] == names[10_000] == "gemm_a8w2_wmma"
 
 
 @every_type

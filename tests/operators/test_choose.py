@@ -7,9 +7,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from gemlite_edu.operators import fast_types
-from gemlite_edu.operators.fast_types import chosen
-from gemlite_edu.operators.matmul_choices import kind_of
+from gemlite_edu.kernels.machine import H200, Machine
+from gemlite_edu.operators.choose import (
+    FAST,
+    INT4_RULES,
+    MATMUL_TYPES,
+    RULES,
+    TERNARY_RULES,
+    Problem,
+    choose,
+    limits,
+)
 from gemlite_edu.packing.plane_tiles import PlainTiles, best_layout
 
 FROZEN = Path(__file__).parent.parent / "frozen" / "choices.json"
@@ -22,7 +30,8 @@ TYPES = (
     ("float16", "float32", True),
     ("bfloat16", "bfloat16", True),
 )
-MACHINES = ("cpu", "7.5", "8.0", "9.0", "9.0 graph")
+T4, A100 = Machine((7, 5), 40), Machine((8, 0), 108)
+MACHINES = {"cpu": None, "7.5": T4, "8.0": A100, "9.0": H200, "9.0 graph": H200}
 GRID = list(product(CODES, SIZES, TYPES, MACHINES))
 
 
@@ -43,31 +52,19 @@ def layout_of(codes, K):
 def choices(codes, size, types, machine):
     """The last of `ROWS` of each choice, as "8 GEMV_FAST, 4096 GEMM"; None without a layout."""
     (N, K), (x, y, fits) = size, types
-    layout, x_dtype, y_dtype = layout_of(codes, K), getattr(torch, x), getattr(torch, y)
+    layout = layout_of(codes, K)
     if layout is None:
         return None
-    kind = kind_of(layout.nbits is not None, x_dtype, y_dtype, fits)
-    device, is_captured = torch.device("cpu" if machine == "cpu" else "cuda"), "graph" in machine
-    names = [chosen(kind, M, N, layout, x_dtype, y_dtype, device, is_captured) for M in ROWS]
+    keeps_16_bits = layout.nbits is not None and x == y and fits
+    operands = layout, getattr(torch, x), getattr(torch, y), keeps_16_bits, MACHINES[machine]
+    problems = [Problem(M, N, *operands, is_captured="graph" in machine) for M in ROWS]
+    names = [choose(problem).matmul_type for problem in problems]
     runs = groupby(zip(ROWS, names, strict=True), key=lambda row: row[1])
     return ", ".join(f"{list(run)[-1][0]} {name}" for name, run in runs)
 
 
-@pytest.fixture
-def on(monkeypatch):
-    """A function that lets CUDA tensors be on a machine of `MACHINES` with a compiler."""
-
-    def on(machine):
-        capability = tuple(map(int, machine.split()[0].split("."))) if machine != "cpu" else None
-        monkeypatch.setattr(fast_types, "capability_of", lambda device: capability)
-        monkeypatch.setattr(fast_types, "_compiles", lambda capability: True)
-
-    return on
-
-
 @pytest.mark.parametrize("machine", MACHINES)
-def test_the_choice_is_what_was_measured_to_be_good(on, machine):
-    on(machine)
+def test_the_choice_is_what_was_measured_to_be_good(machine):
     frozen = json.loads(FROZEN.read_text())
     expected = {name: choice for choice, names in frozen.items() for name in names}
     problems = {name_of(*problem): problem for problem in GRID if problem[-1] == machine}
@@ -75,3 +72,23 @@ def test_the_choice_is_what_was_measured_to_be_good(on, machine):
     assert {name: choice for name, choice in found.items() if choice} == {
         name: choice for name, choice in expected.items() if name in problems
     }
+
+
+def test_the_last_rule_takes_what_no_other_does():
+    for rules in (RULES, INT4_RULES, TERNARY_RULES):
+        assert rules[-1].most_rows is None and rules[-1].needs(None)
+        assert all(rule.reason for rule in rules)
+    assert {rule.matmul_type for rule in RULES} < MATMUL_TYPES.keys()
+    assert FAST.keys() < {rule.matmul_type for rule in RULES}
+
+
+@pytest.mark.parametrize("fits", [True, False])
+@pytest.mark.parametrize("machine", [None, A100, H200])
+def test_limits_are_what_the_rules_choose(fits, machine):
+    operands = best_layout(4, 1024, 128), torch.float16, torch.float16, fits, machine
+    problem = Problem(1, 1024, *operands)
+    *ends, last = [most for most, _ in limits(problem)]
+    assert last is None and ends == sorted(set(ends))
+    for M in range(1, max(ends) + 2):
+        name = next(name for most, name in limits(problem) if most is None or M <= most)
+        assert choose(problem._replace(M=M)).matmul_type == name

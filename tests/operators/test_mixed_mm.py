@@ -42,7 +42,8 @@ from gemlite_edu.kernels.triton import INT4_KERNELS
 from gemlite_edu.kernels.triton.mixed_mm_configs import candidates, default_config
 from gemlite_edu.numbers.errors import KernelFault
 from gemlite_edu.operators import mixed_mm
-from gemlite_edu.operators.mixed_mm import KERNEL_TYPES, choose, fused
+from gemlite_edu.operators.choose import INT4_RULES, Rows, Rule, choose
+from gemlite_edu.operators.mixed_mm import KERNEL_TYPES, fused
 from gemlite_edu.packing import unpack_2xint4
 from gemlite_edu.runners import triton as triton_kernels
 
@@ -263,15 +264,15 @@ def test_what_is_chosen_for_the_rows_is_what_computes(direction, call, choice, m
         own = getattr(mixed_mm, name)
         spy = lambda *a, name=name, own=own, **o: ran.append(name) or own(*a, **o)  # noqa: E731
         monkeypatch.setattr(mixed_mm, name, spy)
-    monkeypatch.setattr(mixed_mm, "CHOICES", {direction: ((4, "none of both"), (None, choice))})
+    rules = Rule("none of both", 4, "few rows"), Rule(choice, None, "a test says so")
+    monkeypatch.setattr(mixed_mm, "INT4_RULES", rules)
     y = run(case, inputs)
     assert ran == ["fused" if choice == "FUSED" and call != "dequantize" else "dequantized"]
     assert is_right(case, inputs, y)
 
 
-@pytest.mark.parametrize("transposed", [False, True])
-def test_there_is_a_choice_for_any_number_of_rows(transposed):
-    chosen = [choose(M, transposed) for M in range(0, 10_000)]
+def test_there_is_a_choice_for_any_number_of_rows():
+    chosen = [choose(Rows(M), INT4_RULES).matmul_type for M in range(0, 10_000)]
     assert set(chosen) <= {"FUSED", "DEQUANTIZE"}
     assert chosen[0] == chosen[64] == "FUSED"  # few rows: the weights' bytes are what costs
 

@@ -2,18 +2,22 @@
 
 import hashlib
 from functools import partial
+from itertools import product
 
 import torch
 
+from gemlite_edu.kernels.machine import H200
 from gemlite_edu.kernels.triton import KERNELS
 from gemlite_edu.kernels.triton.hashes import all_kernels_hash
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
 from gemlite_edu.numbers.dtypes import DType
-from gemlite_edu.operators.matmul_choices import MATMUL_TYPES
+from gemlite_edu.operators.choose import MATMUL_TYPES, Problem, choose
+from gemlite_edu.packing.plane_tiles import best_layout
 from gemlite_lab.bench.candidate import Candidate, Prepared
 from gemlite_lab.bench.candidates import fast, fast_batch
 
 _WIDTHS = (8, 4, 3, 2, 1)
+_ROWS, _SIZES = (1, 4, 5, 8, 9, 64, 65, 128, 256, 512, 1024, 1025), (4096, 8192)
 
 
 def _why_not(problem):
@@ -53,6 +57,22 @@ _TYPE_OF = {name: matmul_type for matmul_type, name in MATMUL_TYPES.items()}
 _BUILD = all_kernels_hash()
 CANDIDATES = [_candidate(f"triton_{name}", _TYPE_OF[name], _BUILD) for name in KERNELS]
 CANDIDATES.append(_candidate("dequantize_then_cublas", "DEQUANTIZE", _BUILD))
-_LAYER_TEXTS = [_BUILD, *(one.build for one in fast.CANDIDATES + fast_batch.CANDIDATES)]
-_LAYER_BUILD = hashlib.sha256("".join(_LAYER_TEXTS).encode()).hexdigest()
-CANDIDATES.append(_candidate("gemlite_linear", None, _LAYER_BUILD))
+
+
+def _choices():
+    """{problem: matmul type}: what the layer chooses on an H200 for a grid of problems."""
+    chosen = {}
+    for M, N, K, nbits, is_captured in product(_ROWS, _SIZES, _SIZES, _WIDTHS, (False, True)):
+        of_layer = best_layout(nbits, K, 128), torch.float16, torch.float16, True, H200
+        problem = Problem(M, N, *of_layer, is_captured)
+        chosen[M, N, K, nbits, is_captured] = choose(problem).matmul_type
+    return chosen
+
+
+def _layer_build():
+    """A hash of the kernels' texts and of what the layer chooses among them."""
+    texts = [_BUILD, *(one.build for one in fast.CANDIDATES + fast_batch.CANDIDATES)]
+    return hashlib.sha256("".join([*texts, str(_choices())]).encode()).hexdigest()
+
+
+CANDIDATES.append(_candidate("gemlite_linear", None, _layer_build()))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gemlite_edu.kernels.fast_weights import FastWeights
-from gemlite_edu.operators import batch_times
-from gemlite_edu.operators.batch_times import dense_us, fused_us, is_sooner_dense
+from gemlite_edu.operators import estimate as estimates
+from gemlite_edu.operators.estimate import dense_us, fused_us, is_sooner_dense
 from gemlite_lab.bench import measurements
 
 README = Path(__file__).parent.parent.parent / "README.md"
@@ -84,7 +84,7 @@ def test_what_the_host_takes_for_dense_weights_is_about_what_was_measured():
     row = record["rows"]["1024"]
     assert row["matmul_type"] == "DEQUANTIZE"
     *_, total = (part["total_us"] for part in row["parts"].values())
-    assert batch_times._HOST_US == pytest.approx(total, rel=0.1)
+    assert estimates._HOST_US == pytest.approx(total, rel=0.1)
 
 
 @pytest.mark.parametrize("is_captured", [False, True])

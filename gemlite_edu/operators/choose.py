@@ -1,0 +1,218 @@
+"""Which kernel multiplies M rows of x by packed weights.
+
+Read `RULES` from top to bottom: the first rule that takes a problem decides.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import torch
+
+from gemlite_edu.kernels.fast_weights import FastWeights
+from gemlite_edu.kernels.machine import Machine, machine_of
+from gemlite_edu.numbers.dtypes import name_of
+from gemlite_edu.operators import estimate
+from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMV_FAST
+from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
+from gemlite_edu.runners import cuda
+
+FAST = {"GEMV_FAST": GEMV_FAST, "GEMM_FAST": GEMM_FAST}  # {matmul type: `CudaProduct`}
+MATMUL_TYPES = {
+    "GEMV_FAST": "gemv_a16wn_fast",
+    "GEMM_FAST": "gemm_a16wn_fast",
+    "GEMV": "gemv",
+    "GEMV_REVSPLITK": "gemv_revsplitk",
+    "GEMM_SPLITK": "gemm_splitk",
+    "GEMM": "gemm",
+    "DEQUANTIZE": "dense weights, once for each call, and the library's product",
+}
+_ROUNDING = ("DEQUANTIZE", "GEMM_FAST")  # these round weights to the type of x
+_NOTHING = "__global__ void nothing() {}"
+
+
+class Problem(NamedTuple):
+    """M rows of x times the N rows of a layer's weights.
+
+    keeps_16_bits: x and y have one 16-bit type, and rounding the weights to it loses little.
+    machine: a GPU that runs CUDA kernels; None where only Triton kernels run.
+    is_captured: into a CUDA graph, which spares the host its time.
+    """
+
+    M: int
+    N: int
+    layout: PlaneTiles | PlainTiles
+    x_dtype: torch.dtype
+    y_dtype: torch.dtype
+    keeps_16_bits: bool
+    machine: Machine | None
+    is_captured: bool = False
+
+    def has(self, name):
+        """True if that one of `FAST` runs here and takes these weights, x and y."""
+        if self.machine is None:
+            return False
+        operands = self.layout, self.x_dtype, self.y_dtype
+        return FAST[name].takes(*operands, self.machine, self.N)
+
+    @property
+    def weights(self):
+        """What the rules ask of the weights, in words."""
+        if self.layout.nbits is None:
+            return "weights that are numbers"
+        if self.keeps_16_bits:
+            return "packed weights that fit the 16-bit type of x and y"
+        return "packed weights, otherwise"
+
+
+class Rows(NamedTuple):
+    """M rows of x, where nothing else decides."""
+
+    M: int
+
+
+class Rule(NamedTuple):
+    """`matmul_type` multiplies up to `most_rows` rows of x (None: any number) because of `reason`.
+
+    needs: what else a problem must have.
+    """
+
+    matmul_type: str
+    most_rows: int | None
+    reason: str
+    needs: Callable = lambda problem: True
+
+    def takes(self, problem):
+        """True if this rule may decide the problem."""
+        return (self.most_rows is None or problem.M <= self.most_rows) and self.needs(problem)
+
+
+def _is_sooner_fused(problem):
+    """True unless dense weights are possible, and by the estimates worth their cost."""
+    M, N, layout = problem.M, problem.N, problem.layout
+    if M <= _MOST_ROWS_TO_SHARE_K:
+        return True
+    weights = FastWeights(layout.nbits, layout.group_size)
+    return not estimate.is_sooner_dense(M, N, layout.K, weights, problem.is_captured)
+
+
+_MOST_ROWS_TO_SHARE_K = 64
+
+RULES = (
+    Rule(
+        "GEMV_FAST",
+        4,
+        "a few rows share one pass over the packed words, at the speed of the memory",
+        lambda problem: problem.has("GEMV_FAST"),
+    ),
+    Rule(
+        "GEMM_FAST",
+        1024,
+        "tensor cores multiply the packed words; beyond 64 rows, DEQUANTIZE does it where that "
+        "should be sooner",
+        lambda problem: (
+            problem.keeps_16_bits and problem.has("GEMM_FAST") and _is_sooner_fused(problem)
+        ),
+    ),
+    Rule(
+        "GEMV_FAST",
+        8,
+        "8 rows still share one pass over the packed words, and GEMM_FAST does not take them",
+        lambda problem: problem.has("GEMV_FAST"),
+    ),
+    Rule("GEMV", 1, "one row needs each weight once, so tensor cores would not help"),
+    Rule(
+        "GEMM_SPLITK",
+        _MOST_ROWS_TO_SHARE_K,
+        "tensor cores unpack W once for all rows, and programs share K to keep a large GPU busy",
+    ),
+    Rule(
+        "DEQUANTIZE",
+        None,
+        "multiplying is the limit, and beside it writing W out in 16 bits is cheap",
+        lambda problem: problem.keeps_16_bits,
+    ),
+    Rule("GEMM", None, "tensor cores unpack W tile by tile, and many rows keep the GPU busy"),
+)
+
+INT4_RULES = (  # of the int4 product, forward and transposed
+    Rule("FUSED", 128, "the kernel reads the packed bytes only"),
+    Rule("DEQUANTIZE", None, "multiplying is the limit, and beside it a dense W is cheap"),
+)
+
+TERNARY_RULES = (  # of the product of int8 x and ternary weights
+    Rule("gemv_a8w2_dp4a", 8, "8 rows share one pass over W"),
+    Rule("gemm_a8w2_wmma", None, "tensor cores unpack W once for all rows"),
+)
+
+
+def choose(problem, rules=RULES):
+    """The first `Rule` that takes the problem.
+
+    >>> choose(Rows(8), TERNARY_RULES).matmul_type
+    'gemv_a8w2_dp4a'
+    """
+    return next(rule for rule in rules if rule.takes(problem))
+
+
+def limits(problem, rules=RULES):
+    """((most rows, matmul type), ...): what multiplies up to how many rows; None: any number.
+
+    It leaves out that estimates may prefer DEQUANTIZE to GEMM_FAST.
+
+    >>> limits(Rows(1), INT4_RULES)
+    ((128, 'FUSED'), (None, 'DEQUANTIZE'))
+    """
+    found, most = {}, 0
+    for rule in rules:
+        if rule.needs(problem._replace(M=1)) and (rule.most_rows is None or rule.most_rows > most):
+            found[rule.matmul_type] = most = rule.most_rows
+            if most is None:
+                break
+    return tuple((most, matmul_type) for matmul_type, most in found.items())
+
+
+def check_matmul_type(name, keeps_16_bits):
+    """Raise unless it is one of `MATMUL_TYPES`, which may round weights only if they fit."""
+    if not isinstance(name, str) or name not in MATMUL_TYPES:
+        raise ValueError(f"matmul_type must be one of {', '.join(MATMUL_TYPES)}, got {name!r}")
+    if name in _ROUNDING and not keeps_16_bits:
+        raise ValueError(
+            f"{name} is for packed weights that fit the 16-bit type of x and y: "
+            "take another matmul_type"
+        )
+
+
+def check_taken(name, layout, x_dtype, y_dtype, device, N):
+    """Raise unless that one of `FAST` takes such weights, x and y; on the CPU in the simulator."""
+    if not FAST[name].takes(layout, x_dtype, y_dtype, machine_of(device), N):
+        raise ValueError(
+            f"{name} does not take {name_of(x_dtype)} x, {name_of(y_dtype)} y and N = {N} with "
+            f"{layout} on {device}: take another matmul_type"
+        )
+
+
+def machine_for_cuda(layout, x_dtype, y_dtype, N, device):
+    """The `Machine` of the device if a CUDA kernel takes such a layer and nvcc compiles; or None.
+
+    None on the CPU too: the simulator takes seconds where Triton's interpreter takes milliseconds.
+    """
+    if device.type != "cuda":
+        return None
+    machine, operands = machine_of(device), (layout, x_dtype, y_dtype)
+    is_taken = any(product.takes(*operands, machine, N) for product in FAST.values())
+    return machine if is_taken and _compiles(machine.capability) else None
+
+
+@cache
+def _compiles(capability):
+    """True if nvcc compiles CUDA kernels for such a GPU; says once if it does not."""
+    try:
+        cuda.build_kernel(_NOTHING, "nothing", {}, capability)
+    except (RuntimeError, ValueError, OSError) as error:
+        print(
+            "CUDA kernels cannot be compiled here, and GemLiteLinear takes its Triton kernels, "
+            f"which are slower for few rows: {error}"
+        )
+        return False
+    return True
