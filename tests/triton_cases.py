@@ -14,7 +14,8 @@ from pairwise import covering, unlike
 
 from gemlite_edu.numbers.bounds import ScaledProduct, factored_error_bound, tensor_core_error_bound
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
-from gemlite_edu.operators.triton_product import Epilogue, TritonWeight, matmul
+from gemlite_edu.operators.triton_product import Epilogue, matmul
+from gemlite_edu.operators.weight import PackedWeight
 from gemlite_edu.packing.plane_tiles import (
     PlainTiles,
     PlaneTiles,
@@ -275,7 +276,7 @@ class Inputs:
     """What a kernel takes; product: the same for the oracle."""
 
     x: torch.Tensor
-    weight: TritonWeight
+    weight: PackedWeight
     epilogue: Epilogue
     product: ScaledProduct
 
@@ -323,12 +324,12 @@ def fp8_products(name, dtype, device):
     numbers = numbers[numbers.float().isfinite()].reshape(1, -1)
     count = numbers.shape[1]
     layout = PlainTiles(dtype, 1)
-    column = TritonWeight(tile_plain(numbers.T.contiguous(), layout).to(device), layout)
+    column = PackedWeight(tile_plain(numbers.T.contiguous(), layout).to(device), layout)
     ones = torch.ones(2, 1).half().to(device)
     y = matmul(name, ones, column, epilogue=Epilogue(FP32))
     yield y.cpu(), numbers.float().expand(2, -1)
     layout = PlainTiles(FP16, count)
-    identity = TritonWeight(tile_plain(torch.eye(count).half(), layout).to(device), layout)
+    identity = PackedWeight(tile_plain(torch.eye(count).half(), layout).to(device), layout)
     y = matmul(name, numbers.to(device), identity, epilogue=Epilogue(FP32))
     yield y.cpu(), numbers.float()
 
@@ -430,7 +431,7 @@ def _limited(y, dtype):
 def _weight(case, codes, scales, zeros, channel_scales):
     layout = case.layout
     if not case.is_packed:
-        return TritonWeight(tile_plain(codes, layout), layout, channel_scales=channel_scales)
+        return PackedWeight(tile_plain(codes, layout), layout, channel_scales=channel_scales)
     words, high = pack_with_high(codes, layout)
     if case.words == SIGNED:
         words, high = _signed(words), None if high is None else _signed(high)
@@ -439,7 +440,7 @@ def _weight(case, codes, scales, zeros, channel_scales):
     rows_of_groups = [
         None if t is None else layout.pad_groups(t.to(case.scale_dtype).T) for t in (scales, zeros)
     ]
-    return TritonWeight(words, layout, case.mode, *rows_of_groups, channel_scales, high)
+    return PackedWeight(words, layout, case.mode, *rows_of_groups, channel_scales, high)
 
 
 def _signed(words):

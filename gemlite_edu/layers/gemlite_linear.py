@@ -1,7 +1,5 @@
 """`GemLiteLinear`, a linear layer of low-bit weights on the kernels, after GemLite's."""
 
-from dataclasses import asdict
-
 import torch
 
 from gemlite_edu.layers.layer_text import explained
@@ -10,7 +8,7 @@ from gemlite_edu.numbers.checks import check_no_grad
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.operators import tuning
 from gemlite_edu.operators.choose import check_matmul_type, limits
-from gemlite_edu.operators.layer_form import LayerForm, read_metadata
+from gemlite_edu.operators.form import Form
 from gemlite_edu.operators.layer_operands import (
     check_replacement,
     check_tensor,
@@ -19,9 +17,13 @@ from gemlite_edu.operators.layer_operands import (
     scaled_activations_of,
     token_scales_of,
 )
-from gemlite_edu.operators.layer_weights import TENSORS, packed_weights, saved_weights
 from gemlite_edu.operators.linear_op import linear, linear_at_once
-from gemlite_edu.operators.operator_form import OperatorForm
+from gemlite_edu.operators.pack import TENSORS, metadata_of, packed, saved
+
+_ARGUMENTS = (
+    *("W_nbits", "group_size", "in_features", "out_features"),
+    *("input_dtype", "output_dtype", "acc_dtype", "scaled_activations"),
+)
 
 
 class GemLiteLinear(torch.nn.Module):
@@ -60,11 +62,11 @@ class GemLiteLinear(torch.nn.Module):
         for name in TENSORS:
             self.register_parameter(name, None)
         self.register_buffer("metadata", None)
-        self._form = self.layout = self.mode = self._operator_form = None
+        self._form = self.layout = self.mode = self._form_text = None
         sizes = (W_nbits, group_size, in_features, out_features)
         if any(size is not None for size in sizes):
             self._take_form(
-                LayerForm(
+                Form(
                     W_nbits,
                     group_size,
                     in_features,
@@ -78,8 +80,8 @@ class GemLiteLinear(torch.nn.Module):
 
     def _take_form(self, form):
         self._form = form
-        for name, value in asdict(form).items():
-            setattr(self, name, value)
+        for name in _ARGUMENTS:
+            setattr(self, name, getattr(form, name))
 
     def pack(self, W_q, scales=None, zeros=None, bias=None, fma_mode=False, packing_bitwidth=None):
         """Take the weights over, in the layout of the kernels; returns the layer.
@@ -94,27 +96,21 @@ class GemLiteLinear(torch.nn.Module):
         """
         if self._form is None:
             raise ValueError("this layer is empty: make it with W_nbits, group_size and its sizes")
-        weights = packed_weights(self._form, W_q, scales, zeros, bias, fma_mode, packing_bitwidth)
-        self._take_weights(self._form, weights)
+        form = self._form
+        self._take(*packed(form, W_q, scales, zeros, bias, fma_mode, packing_bitwidth))
         return self
 
-    def _take_weights(self, form, weights):
-        """Parameters that no training changes, `metadata` for a file, and the operator's form.
-
-        Until all of them are made, the layer stays as it was.
-        """
-        made = weights.parameters()
-        ints = form.to_ints() + weights.to_ints()
-        metadata = torch.tensor(ints, dtype=torch.int64, device=made["W_q"].device)
-        operator_form = OperatorForm.of_layer(form, weights)
-        self._operator_form = None  # while tensors come one by one
-        self._take_form(form)
+    def _take(self, form, tensors):
+        """Become the layer of this `Form` and {name: tensor or None}, or stay as it was."""
+        made = {name: _frozen(tensor) for name, tensor in tensors.items()}
+        metadata, text = metadata_of(form, made), form.to_text()
+        self._form_text = None  # while tensors come one by one
+        self._take_form(Form.of_text(text))
         for name, tensor in made.items():
             setattr(self, name, tensor)
-        self.layout, self.mode, self.metadata = weights.layout, weights.mode, metadata
+        self.layout, self.mode, self.metadata = form.layout, form.mode, metadata
         self._packed = {name: dtype_and_shape(tensor) for name, tensor in made.items()}
-        self._keeps_16_bits = operator_form.keeps_16_bits
-        self._operator_form = operator_form.text()
+        self._form_text = text
 
     def scale_activations(self, x):
         """(x of `input_dtype`, scales (M, 1)) with x ~ the product of both; override it at will.
@@ -132,7 +128,7 @@ class GemLiteLinear(torch.nn.Module):
         """ValueError for a tensor in another form than was packed. A module as `scale_activations`
         is a function like others."""
         is_one = name in TENSORS and isinstance(value, torch.Tensor | None)
-        if is_one and self._operator_form is not None:
+        if is_one and self._form_text is not None:
             check_replacement(name, value, self._packed[name], self)
         if name == "scale_activations":
             object.__setattr__(self, name, value)
@@ -149,12 +145,12 @@ class GemLiteLinear(torch.nn.Module):
     def forward_manual(self, x, matmul_type="GEMM"):
         """Like forward, by the kernel of that name in `choose.MATMUL_TYPES`."""
         self._check_packed()
-        check_matmul_type(matmul_type, self._keeps_16_bits)
+        check_matmul_type(matmul_type, self._form.keeps_16_bits)
         return self._product(x, matmul_type)
 
     def _product(self, x, matmul_type):
         self._check_packed()
-        of_layer = *self._tensors(), self._operator_form, matmul_type
+        of_layer = *self._tensors(), self._form_text, matmul_type
         y = None if self.scaled_activations else linear_at_once(x, None, *of_layer)
         return self._checked_product(x, of_layer) if y is None else y
 
@@ -178,7 +174,7 @@ class GemLiteLinear(torch.nn.Module):
         return linear(x, token_scales, *of_layer)
 
     def _check_packed(self):
-        if self._operator_form is None:
+        if self._form_text is None:
             raise ValueError("this layer has no weights yet: call pack, or load_state_dict")
 
     def _check_x(self, x):
@@ -206,8 +202,7 @@ class GemLiteLinear(torch.nn.Module):
 
     def _problem(self, M):
         self._check_packed()
-        form = OperatorForm.of_text(self._operator_form)
-        return form.problem(M, self.out_features, self.W_q.device)
+        return self._form.problem(M, self.W_q.device)
 
     def extra_repr(self):
         """Sizes, width, groups and types."""
@@ -230,7 +225,7 @@ class GemLiteLinear(torch.nn.Module):
     def _save_to_state_dict(self, state, prefix, keep_vars):
         """`metadata` says whether there is a bias, which may have come or gone since `pack`."""
         super()._save_to_state_dict(state, prefix, keep_vars)
-        if self._operator_form is not None:
+        if self._form_text is not None:
             metadata = self.metadata.clone()
             metadata[-1] = self.bias is not None
             state[prefix + "metadata"] = metadata
@@ -248,11 +243,17 @@ class GemLiteLinear(torch.nn.Module):
         device = found["W_q"].device if assign or self.W_q is None else self.W_q.device
         metadata = found.pop("metadata")
         try:
-            form, ints = read_metadata(metadata)
-            weights = saved_weights(form, ints, found)
+            form, tensors = saved(metadata, found)
         except (ValueError, TypeError) as error:
             errors.append(f"{prefix}metadata: {error}")
             return
-        for name, tensor in weights.tensors.items():
-            weights.tensors[name] = None if tensor is None else tensor.to(device)
-        self._take_weights(form, weights)
+        on_device = {n: None if t is None else t.to(device) for n, t in tensors.items()}
+        self._take(form, on_device)
+
+
+def _frozen(tensor):
+    """A parameter that no training changes, with memory of its own; None stays None."""
+    if tensor is None:
+        return None
+    own = tensor.detach().clone(memory_format=torch.contiguous_format)
+    return torch.nn.Parameter(own, requires_grad=False)

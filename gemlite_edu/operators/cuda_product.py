@@ -52,8 +52,8 @@ class CudaProduct:
         CUDA tensors run on their device's current stream, CPU tensors in the simulator.
         Raises ValueError for what the kernel does not take.
 
-        >>> from gemlite_edu import Epilogue, TritonWeight, quantize_linear
-        >>> weight = TritonWeight.from_quantized(quantize_linear(torch.ones(8, 256), 4, 128))
+        >>> from gemlite_edu import Epilogue, PackedWeight, quantize_linear
+        >>> weight = PackedWeight.from_quantized(quantize_linear(torch.ones(8, 256), 4, 128))
         >>> GEMV_FAST(torch.ones(1, 256).half(), weight, Epilogue(torch.float32))[:, :2]
         tensor([[256., 256.]])
         >>> GEMM_FAST(torch.ones(2, 256).half(), weight, Epilogue(torch.float32))[:, 0]

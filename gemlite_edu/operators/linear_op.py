@@ -14,8 +14,9 @@ from gemlite_edu.numbers.checks import laid_out
 from gemlite_edu.operators import tuning
 from gemlite_edu.operators.choose import FAST, MATMUL_TYPES, check_taken, choose
 from gemlite_edu.operators.eager import is_direct
-from gemlite_edu.operators.operator_form import OperatorForm
-from gemlite_edu.operators.triton_product import Epilogue, TritonWeight, dense, matmul
+from gemlite_edu.operators.form import Form
+from gemlite_edu.operators.triton_product import Epilogue, dense, matmul
+from gemlite_edu.operators.weight import PackedWeight
 
 
 def _linear(
@@ -30,15 +31,15 @@ def _linear(
     form: str,
     matmul_type: str,
 ) -> torch.Tensor:
-    """form: of `OperatorForm.text`; matmul_type: of `MATMUL_TYPES`, "" to choose by the rows."""
+    """form: of `Form.to_text`; matmul_type: of `MATMUL_TYPES`, "" to choose by the rows."""
     operands = x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
     y = _of_fitting(*operands)
     if y is not None:
         return y
     if x.shape[:-1].numel():
-        of, device = OperatorForm.of_text(form), words.device
+        (layout, x_dtype, _), device = Form.of_text(form).operands, words.device
         raise ValueError(
-            f"x must be (..., {of.layout.K}) {of.x_dtype} on {device}, "
+            f"x must be (..., {layout.K}) {x_dtype} on {device}, "
             f"got {tuple(x.shape)} {x.dtype} on {x.device}"
         )
     return _shape_of_linear(*operands)
@@ -47,7 +48,7 @@ def _linear(
 def _shape_of_linear(
     x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
 ):
-    y_dtype = OperatorForm.of_text(form).y_dtype
+    *_, y_dtype = Form.of_text(form).operands
     return x.new_empty((*x.shape[:-1], words.shape[1]), dtype=y_dtype)
 
 
@@ -104,20 +105,20 @@ def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_devi
 
     `_DenseInGraphs` where a CUDA graph takes another; None for x that does not fit.
     """
-    of = OperatorForm.of_text(form)
-    layout, mode, expected_dtype, y_dtype = of[:4]
+    of = Form.of_text(form)
+    layout, expected_dtype, y_dtype = of.operands
     fits = x_dtype == expected_dtype and device == words_device and shape[-1:] == (layout.K,)
     M, N = shape[:-1].numel(), words_shape[1]
     if matmul_type in FAST:
         check_taken(matmul_type, layout, expected_dtype, y_dtype, words_device, N)
     if not fits or M == 0 or device.type == "meta":
         return None
-    problem = None if matmul_type else of.problem(M, N, device)
+    problem = None if matmul_type else of.problem(M, device)
     name = matmul_type or choose(problem).matmul_type
     if name not in FAST:
         return name
     types = Types(x_dtype, y_dtype, *(dtype or torch.float32 for dtype in dtypes))
-    product = FAST[name].prepared(shape, N, types, layout, mode, device)
+    product = FAST[name].prepared(shape, N, types, layout, of.mode, device)
     if problem and choose(problem._replace(is_captured=True)).matmul_type == "DEQUANTIZE":
         return _DenseInGraphs(product)
     return product
@@ -155,10 +156,11 @@ def _by_others(*operands):
     x, token_scales, words, high, scales, zeros, channel_scales, bias = tensors
     if x.is_cpu:
         _notice_cpu()
-    of = OperatorForm.of_text(form)
-    weight = TritonWeight(words, of.layout, of.mode, scales, zeros, channel_scales, high)
-    rows = x.view(x.shape[:-1].numel(), of.layout.K)
-    epilogue = Epilogue(of.y_dtype, token_scales, bias)
+    of = Form.of_text(form)
+    layout, _, y_dtype = of.operands
+    weight = PackedWeight(words, layout, of.mode, scales, zeros, channel_scales, high)
+    rows = x.view(x.shape[:-1].numel(), layout.K)
+    epilogue = Epilogue(y_dtype, token_scales, bias)
     if matmul_type == "DEQUANTIZE":
         y = _by_library(rows, weight, epilogue)
     else:

@@ -13,10 +13,7 @@ from gemlite_edu.kernels.triton import KERNELS
 from gemlite_edu.kernels.triton.configs import default_config, is_gemv
 from gemlite_edu.numbers.dtypes import FLOAT8, name_of
 from gemlite_edu.numbers.weight_modes import WeightMode
-from gemlite_edu.operators.triton_weight import TritonWeight
 from gemlite_edu.runners.triton import kernel, launch, replaced
-
-__all__ = ["Epilogue", "TritonWeight", "add_chunks", "dense", "matmul", "rounded", "triton_dtype"]
 
 X_DTYPES = (torch.float16, torch.bfloat16, *FLOAT8, torch.int8)
 _OUTPUTS_OF_A_PROGRAM = 128  # of add_chunks
@@ -46,7 +43,7 @@ def matmul(
 ):
     """y (M, N) = x W^T, times channel and token scales, plus bias, by the kernel `name`.
 
-    x: (M, K), contiguous, fp16, bf16, fp8 or int8. weight: a `TritonWeight`.
+    x: (M, K), contiguous, fp16, bf16, fp8 or int8. weight: a `PackedWeight`.
     config: how the kernel is cut into programs, of `triton_kernels.configs`; None: a default.
     epilogue: an `Epilogue`; None: y of the type of x, int32 for int8 x.
     dot_dtype: in which tensor cores add up the products of a group, or of a tile: torch.float16 is
@@ -57,7 +54,7 @@ def matmul(
     Raises TypeError or ValueError for another x, or a name that is no kernel's.
 
     >>> from gemlite_edu import quantize_linear
-    >>> weight = TritonWeight.from_quantized(quantize_linear(torch.ones(2, 32), 4))
+    >>> weight = PackedWeight.from_quantized(quantize_linear(torch.ones(2, 32), 4))
     >>> matmul("gemv", torch.ones(1, 32).half(), weight)
     tensor([[32., 32.]], dtype=torch.float16)
     """

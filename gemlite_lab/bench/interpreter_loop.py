@@ -12,7 +12,8 @@ import torch
 from gemlite_edu.kernels.triton.texts import text_of
 from gemlite_edu.numbers import reference
 from gemlite_edu.numbers.quantize import QuantizedWeight
-from gemlite_edu.operators.triton_product import TritonWeight, matmul
+from gemlite_edu.operators.triton_product import matmul
+from gemlite_edu.operators.weight import PackedWeight
 
 _SIZE, _KERNEL, _FUNCTION = 4096, "gemv", "unpack"
 
@@ -36,7 +37,7 @@ def problem():
     q = QuantizedWeight(W_q, torch.ones(1, 1), torch.full((1, 1), 8.0), 4, _SIZE)
     W = q.dequantize()
     bound = reference.error_bound(x, W, torch.float16)
-    return x, TritonWeight.from_quantized(q), reference.matmul(x, W), bound
+    return x, PackedWeight.from_quantized(q), reference.matmul(x, W), bound
 
 
 def seconds(folder, x, weight, right, bound):

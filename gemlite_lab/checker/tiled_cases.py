@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from gemlite_edu.numbers.quantize import QuantizedWeight
 from gemlite_edu.numbers.weight_modes import WeightMode
-from gemlite_edu.operators.triton_product import TritonWeight
+from gemlite_edu.operators.weight import PackedWeight
 from gemlite_lab.checker.grouped_cases import GroupedCase, exact_grouped, real_grouped, with_rows
 
 BLOCK_N = 32
@@ -27,9 +27,9 @@ class TiledCase(GroupedCase):
 
     @property
     def weight(self):
-        """The `TritonWeight`."""
+        """The `PackedWeight`."""
         q = QuantizedWeight(self.W_q, self.scales, self.zeros, self.nbits, self.group_size)
-        weight = TritonWeight.from_quantized(q, self.word_bits)
+        weight = PackedWeight.from_quantized(q, self.word_bits)
         if not self.is_fma:
             return weight
         return replace(weight, mode=WeightMode.FMA, zeros=-weight.zeros * weight.scales)

@@ -6,7 +6,8 @@ import triton.language as tl
 
 from gemlite_edu import quantize_linear
 from gemlite_edu.kernels.triton.configs import default_config
-from gemlite_edu.operators.triton_product import TritonWeight, matmul
+from gemlite_edu.operators.triton_product import matmul
+from gemlite_edu.operators.weight import PackedWeight
 from gemlite_edu.runners.interpreter.loads import count_loads
 from gemlite_edu.runners.interpreter.operations import count_operations
 
@@ -17,7 +18,7 @@ CONFIG = default_config("gemv", 2, N, interpreted=True) | {"BLOCK_N": 16}
 
 
 def counted_loads(name, word_bits):
-    weight = TritonWeight.from_quantized(Q, word_bits)
+    weight = PackedWeight.from_quantized(Q, word_bits)
     tensors = {"words": weight.words, "scales": weight.scales, "x": X}
     with count_loads(tensors) as loads:
         matmul(name, X, weight, CONFIG)
@@ -54,7 +55,7 @@ def test_a_shift_per_weight_is_what_a_replaced_unpack_costs():
     def unpack(words, field: tl.constexpr, NBITS: tl.constexpr):
         return (words >> (NBITS * field)) & ((1 << NBITS) - 1)
 
-    weight, weights = TritonWeight.from_quantized(Q), 2 * N * K
+    weight, weights = PackedWeight.from_quantized(Q), 2 * N * K
     with count_operations() as in_place:
         matmul("gemv", X, weight, CONFIG)
     with count_operations() as shifted:

@@ -22,7 +22,7 @@ from gemlite_edu.kernels.machine import H200, SIMULATED, Machine
 from gemlite_edu.layers import gemlite_linear as linear_module
 from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.operators import choose as rules
-from gemlite_edu.operators import estimate, linear_op, operator_form
+from gemlite_edu.operators import estimate, form, linear_op
 from gemlite_edu.operators.choose import FAST
 
 N, K = 20, 256
@@ -32,7 +32,7 @@ GPU = torch.device("cuda", 0)
 @pytest.fixture
 def as_on_a_gpu(monkeypatch):
     """The simulator's machine counts as a GPU with nvcc."""
-    monkeypatch.setattr(operator_form, "machine_for_cuda", lambda *of: SIMULATED)
+    monkeypatch.setattr(form, "machine_for_cuda", lambda *of: SIMULATED)
     linear_op._prepared.cache_clear()
     yield
     linear_op._prepared.cache_clear()
@@ -403,7 +403,7 @@ def test_the_operator_is_one_of_torch(problem, matmul_type):
     layer = problem.layer
     tensors = layer.W_q, None, layer.scales, layer.zeros, None, layer.bias
     for x in (activations(2, K), activations(4, K).reshape(2, 2, K), activations(2, K)[:0]):
-        operands = x, None, *tensors, layer._operator_form, matmul_type
+        operands = x, None, *tensors, layer._form_text, matmul_type
         torch.library.opcheck(torch.ops.gemlite_edu.linear, operands)
 
 

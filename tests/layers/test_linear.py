@@ -874,7 +874,7 @@ def test_the_operator_is_one_of_torch(kernel, x):
     for rows in (x, x[:0]):
         torch.library.opcheck(
             torch.ops.gemlite_edu.linear,
-            (rows, None, *arguments, layer._operator_form, kernel),
+            (rows, None, *arguments, layer._form_text, kernel),
         )
 
 
@@ -1077,7 +1077,7 @@ def test_a_layer_can_be_moved_tensor_by_tensor(layer, order):
 
 
 def test_the_operator_refuses_an_x_that_does_not_fit(layer, x):
-    operands = None, *layer._tensors(), layer._operator_form, ""
+    operands = None, *layer._tensors(), layer._form_text, ""
     for wrong in (x[:, :-1], x.float()):
         with pytest.raises(
             ValueError, match=rf"x must be \(\.\.\., {K}\) torch.float16 on cpu, got"

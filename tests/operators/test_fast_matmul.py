@@ -13,7 +13,7 @@ from gemlite_edu.kernels.machine import H200, TURING, Machine
 from gemlite_edu.operators import cuda_product as module
 from gemlite_edu.operators.cuda_product import GEMV_FAST
 from gemlite_edu.operators.triton_product import Epilogue
-from gemlite_edu.operators.triton_weight import TritonWeight
+from gemlite_edu.operators.weight import PackedWeight
 from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
 
 takes = GEMV_FAST.takes
@@ -100,7 +100,7 @@ def test_weights_on_meta_are_refused():
 
 
 def test_x_of_three_dimensions_is_padded_along_K():
-    weight = TritonWeight.from_quantized(quantize_linear(torch.ones(2, 100), 4))
+    weight = PackedWeight.from_quantized(quantize_linear(torch.ones(2, 100), 4))
     types = Types(FP16, FP32, weight.scales.dtype, weight.zeros.dtype)
     x = torch.ones(2, 3, 100, dtype=FP16)
     product = GEMV_FAST.prepared(x.shape, 2, types, weight.layout, weight.mode, x.device)

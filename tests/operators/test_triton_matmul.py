@@ -39,7 +39,8 @@ from gemlite_edu.kernels.triton import KERNELS
 from gemlite_edu.numbers.errors import KernelFault
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
 from gemlite_edu.operators import triton_product
-from gemlite_edu.operators.triton_product import Epilogue, TritonWeight, dense, matmul
+from gemlite_edu.operators.triton_product import Epilogue, dense, matmul
+from gemlite_edu.operators.weight import PackedWeight
 from gemlite_edu.packing.plane_tiles import PlaneTiles, pack_plane_tiles
 from gemlite_edu.runners import triton as triton_kernels
 from gemlite_edu.runners.triton import kernel
@@ -168,7 +169,7 @@ def test_the_largest_int8_sums_are_exact(name, weights, word_bits):
     W_q = torch.full((N, K), top, dtype=torch.uint8)
     W_q[1, ::3] = 0
     zeros = torch.full((1, N), float(top - farthest))
-    weight = TritonWeight(pack_plane_tiles(W_q, layout), layout, WeightMode.SHIFT, None, zeros)
+    weight = PackedWeight(pack_plane_tiles(W_q, layout), layout, WeightMode.SHIFT, None, zeros)
     x = torch.full((2, K), -128, dtype=torch.int8)
     x[1, 1::2] = 127
     case = example(name)

@@ -18,7 +18,7 @@ from gemlite_edu.core import GemLiteLinear
 from gemlite_edu.kernels.triton import INT4_KERNELS, KERNELS, hashes
 from gemlite_edu.kernels.triton.configs import candidates, default_config
 from gemlite_edu.operators import tuning
-from gemlite_edu.operators.triton_product import TritonWeight
+from gemlite_edu.operators.weight import PackedWeight
 
 NAMES = {"BLOCK_M", "BLOCK_N", "chunks", "num_warps", "num_stages"}
 CONFIG = dict(BLOCK_M=16, BLOCK_N=64, chunks=4, num_warps=2, num_stages=3)
@@ -96,7 +96,7 @@ def test_buckets_are_powers_of_two():
 
 def weight(nbits=4, group_size=64, N=24, K=128, mode=None, **options):
     layer = make(nbits, group_size, N=N, K=K, **options).layer
-    return TritonWeight(
+    return PackedWeight(
         layer.W_q, layer.layout, mode or layer.mode, layer.scales, layer.zeros, high=layer.high
     )
 

@@ -35,7 +35,7 @@ from gemlite_edu.kernels.gemv_fast import plan_gemv
 from gemlite_edu.kernels.machine import Machine
 from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.numbers.errors import KernelTextError
-from gemlite_edu.operators.triton_weight import TritonWeight
+from gemlite_edu.operators.weight import PackedWeight
 from gemlite_edu.runners.simulator.build import build_kernel
 from gemlite_edu.runners.simulator.run import Integer, NullPointer, Tensor, run_kernel
 
@@ -304,7 +304,7 @@ def test_views_of_other_kinds_count_as_their_copies():
 
 def test_words_of_the_layer_are_its_words():
     q = quantize_linear(torch.randn(40, 256), nbits=4, group_size=64)
-    weight, kernel = TritonWeight.from_quantized(q), load(FAST, nbits=4, group_size=64)
+    weight, kernel = PackedWeight.from_quantized(q), load(FAST, nbits=4, group_size=64)
     assert torch.equal(kernel.pack(q.W_q, q.scales, q.zeros)[0], weight.words)
 
 

@@ -9,7 +9,7 @@ from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles, best_layout,
 
 
 @dataclass(frozen=True)
-class TritonWeight:
+class PackedWeight:
     """Weights in the layout of the Triton kernels, with what makes numbers of them.
 
     words: `layout.shape(N)`; high: the third bits of 3-bit codes.
@@ -32,7 +32,7 @@ class TritonWeight:
         word_bits: 32, 16 or 8 bits of codes in a word; None: whatever pads least.
 
         >>> from gemlite_edu import quantize_linear
-        >>> weight = TritonWeight.from_quantized(quantize_linear(torch.ones(2, 32), 4))
+        >>> weight = PackedWeight.from_quantized(quantize_linear(torch.ones(2, 32), 4))
         >>> weight.layout.tile, tuple(weight.words.shape)
         (32, (1, 2, 16))
         """
@@ -47,7 +47,7 @@ class TritonWeight:
             for tensor in (q.scales, q.zeros)
         )
         words, high = pack_with_high(q.W_q, layout)
-        return TritonWeight(words, layout, WeightMode.SHIFT_SCALE, scales, zeros, high=high)
+        return PackedWeight(words, layout, WeightMode.SHIFT_SCALE, scales, zeros, high=high)
 
     @property
     def N(self):

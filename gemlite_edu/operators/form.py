@@ -1,0 +1,138 @@
+"""What a `GemLiteLinear` is without its tensors."""
+
+import json
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import torch
+
+from gemlite_edu.numbers.dtypes import DType, name_of
+from gemlite_edu.numbers.weight_modes import WeightMode
+from gemlite_edu.operators.choose import Problem, machine_for_cuda
+from gemlite_edu.operators.layer_operands import is_int
+from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
+from gemlite_edu.packing.rows_cols import WORD_DTYPES
+
+_INPUTS = (DType.FP16, DType.BF16, DType.FP8, DType.FP8e5, DType.INT8)
+_OUTPUTS = (DType.FP16, DType.BF16, DType.FP32, DType.FP8, DType.FP8e5, DType.INT32)
+_ACCUMULATORS = (None, DType.FP32, DType.FP16, DType.INT32)
+_WIDTHS = (16, 8, 4, 3, 2, 1)
+# A saved layer has a type or a mode as its place in these.
+_DTYPES = (None, *DType)
+_MODES = tuple(WeightMode)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The arguments of `GemLiteLinear`, and what `pack` makes of its weights.
+
+    mode: what scales and zeros do; word_dtype: of W_q. Both are None until weights are packed.
+    keeps_16_bits: as of `choose.Problem`.
+    Raises TypeError or ValueError for arguments that no layer has.
+    """
+
+    W_nbits: int
+    group_size: int | None
+    in_features: int
+    out_features: int
+    input_dtype: DType
+    output_dtype: DType
+    acc_dtype: DType | None
+    scaled_activations: bool
+    mode: WeightMode | None = None
+    word_dtype: torch.dtype | None = None
+    keeps_16_bits: bool = False
+
+    def __post_init__(self):
+        if not is_int(self.W_nbits) or self.W_nbits not in _WIDTHS:
+            raise ValueError(f"W_nbits must be 16, 8, 4, 3, 2 or 1, got {self.W_nbits!r}")
+        for name in ("in_features", "out_features"):
+            if not is_int(getattr(self, name)):
+                came = getattr(self, name)
+                raise ValueError(f"{name} must be an int of at least 1, got {came!r}")
+        group_size, K = self.group_size, self.in_features
+        if group_size is not None and (not is_int(group_size) or K % group_size):
+            raise ValueError(
+                f"group_size = {group_size!r} does not divide in_features = {K}: choose a divisor, "
+                "or None for one scale per channel"
+            )
+        if not isinstance(self.scaled_activations, bool):
+            came = self.scaled_activations
+            raise TypeError(f"scaled_activations must be True or False, got {came!r}")
+        self._check_dtypes()
+
+    def _check_dtypes(self):
+        allowed = {"input_dtype": _INPUTS, "output_dtype": _OUTPUTS, "acc_dtype": _ACCUMULATORS}
+        for name, dtypes in allowed.items():
+            if getattr(self, name) not in dtypes:
+                takes = ", ".join(str(dtype) for dtype in dtypes)
+                raise ValueError(f"{name} must be one of {takes}, got {getattr(self, name)!r}")
+        if self.W_nbits == 16 and self.input_dtype not in (DType.FP16, DType.BF16):
+            raise ValueError(f"W_nbits 16 is for FP16 and BF16 x, not for {self.input_dtype}")
+        if self.acc_dtype == DType.INT32 and self.input_dtype != DType.INT8:
+            raise ValueError(f"acc_dtype INT32 is for INT8 x, not for {self.input_dtype}")
+        if self.acc_dtype == DType.FP16 and self.input_dtype in (DType.BF16, DType.INT8):
+            raise ValueError(f"acc_dtype FP16 is for FP16 and FP8 x, not for {self.input_dtype}")
+
+    @property
+    def groups(self):
+        """Groups of a channel."""
+        return self.in_features // (self.group_size or self.in_features)
+
+    @cached_property
+    def layout(self):
+        """The layout of packed weights: `PlaneTiles` of codes, `PlainTiles` of numbers."""
+        if self.word_dtype not in WORD_DTYPES.values():
+            return PlainTiles(self.word_dtype, self.in_features)
+        group_size = self.group_size if self.groups > 1 else None
+        return PlaneTiles(self.W_nbits, self.in_features, group_size, 8 * self.word_dtype.itemsize)
+
+    @property
+    def dot_dtype(self):
+        """In which tensor cores add up products."""
+        return torch.float16 if self.acc_dtype == DType.FP16 else torch.float32
+
+    def problem(self, M, device, is_captured=False):
+        """The `Problem` of M rows of x on the device."""
+        N, operands = self.out_features, self.operands
+        machine = machine_for_cuda(*operands, N, device)
+        return Problem(M, N, *operands, self.keeps_16_bits, machine, is_captured)
+
+    @cached_property
+    def operands(self):
+        """What a kernel must take: the layout of W, torch's types of x and y."""
+        return self.layout, self.input_dtype.value, self.output_dtype.value
+
+    def to_ints(self):
+        """All of it as ints, but the type of weights that are numbers, and `keeps_16_bits`."""
+        dtypes = (_DTYPES.index(d) for d in (self.input_dtype, self.output_dtype, self.acc_dtype))
+        sizes = self.W_nbits, self.group_size or 0, self.in_features, self.out_features
+        word_bits = 8 * self.word_dtype.itemsize if self.layout.nbits else 0
+        scaled, mode = int(self.scaled_activations), _MODES.index(self.mode)
+        return [*sizes, *dtypes, scaled, mode, word_bits]
+
+    @staticmethod
+    def from_ints(ints, number_dtype, keeps_16_bits=False):
+        """The inverse of `to_ints`. number_dtype: of weights that are numbers.
+
+        Raises ValueError for ints of no layer.
+        """
+        nbits, group_size, K, N, *dtypes, scaled, mode, word_bits = ints
+        word_dtypes = {0: number_dtype} | WORD_DTYPES
+        is_known = scaled in (0, 1) and 0 <= mode < len(_MODES) and word_bits in word_dtypes
+        if not is_known or not all(0 <= dtype < len(_DTYPES) for dtype in dtypes):
+            raise ValueError(f"no layer is saved as {ints}")
+        dtypes = (_DTYPES[dtype] for dtype in dtypes)
+        of_pack = _MODES[mode], word_dtypes[word_bits], keeps_16_bits
+        return Form(nbits, group_size or None, K, N, *dtypes, bool(scaled), *of_pack)
+
+    def to_text(self):
+        """All of it as a text, because torch's operators take no Python objects."""
+        return json.dumps([*self.to_ints(), name_of(self.word_dtype), self.keeps_16_bits])
+
+    @staticmethod
+    @cache
+    def of_text(text):
+        """The inverse of `to_text`; the same object for the same text."""
+        *ints, word_dtype, keeps_16_bits = json.loads(text)
+        return Form.from_ints(ints, getattr(torch, word_dtype), keeps_16_bits)
