@@ -2,23 +2,22 @@
 
 import torch
 
+from gemlite_edu.layers.frozen import FrozenLayer
 from gemlite_edu.numbers.activations import quantize_activations_int8
-from gemlite_edu.numbers.checks import check_no_grad
+from gemlite_edu.numbers.checks import FLOATS, check_bias, check_no_grad, check_size
 from gemlite_edu.numbers.quantize import quantize_ternary
 from gemlite_edu.numbers.ternary_scales import ScaleConvention
 from gemlite_edu.operators.ternary_op import a8w2
 from gemlite_edu.packing import Bitnet2Bit, pack_bitnet_2bit
 from gemlite_edu.packing.address_map import check_words
 
-_X_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
-
-class BitLinear(torch.nn.Module):
+class BitLinear(FrozenLayer):
     """y = x Wᵀ + bias with W ~ scales * (-1, 0 or 1), and x quantized to int8, token by token.
 
-    W_packed: int32 words of `pack_bitnet_2bit`; scales: float32 (N, 1), which stay float32 in
-    `.half()` of a model; bias: (N,) or None. All are buffers: the layer is frozen, and raises where
-    a gradient would have to go through it. As made it is empty, for `load_state_dict`.
+    W_packed: int32 words of `pack_bitnet_2bit`; scales: float32 (N, 1); bias: (N,) or None.
+    All are buffers, which keep their types in `.half()` of a model: the layer is frozen, and raises
+    where a gradient would have to go through it. As made it is empty, for `load_state_dict`.
 
     Up to 8 tokens go to the GEMV, more to the GEMM on tensor cores (`choose.TERNARY_RULES`); on
     the CPU both run in the simulator.
@@ -32,9 +31,8 @@ class BitLinear(torch.nn.Module):
 
     def __init__(self, in_features, out_features, bias=False, device=None):
         super().__init__()
-        for name, size in (("in_features", in_features), ("out_features", out_features)):
-            if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-                raise ValueError(f"{name} must be an int of at least 1, got {size!r}")
+        check_size("in_features", in_features)
+        check_size("out_features", out_features)
         self.in_features, self.out_features = in_features, out_features
         words = Bitnet2Bit(in_features).packed_shape(out_features, in_features)
         empty = torch.zeros(words, dtype=torch.int32, device=device)
@@ -86,7 +84,7 @@ class BitLinear(torch.nn.Module):
         layer.W_packed = W_packed.detach().clone()
         layer.scales = scales.to(W_packed.device).reshape(-1, 1).expand(out_features, 1).clone()
         if bias is not None:
-            _check_bias(bias, out_features)
+            check_bias(bias, out_features, (*FLOATS, torch.float64))
             layer.bias = bias.detach().to(W_packed.device, copy=True)
         return layer
 
@@ -100,38 +98,12 @@ class BitLinear(torch.nn.Module):
         return y.reshape(*x.shape[:-1], self.out_features)
 
     def _check(self, x):
-        if not isinstance(x, torch.Tensor) or x.dtype not in _X_DTYPES:
-            came = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
-            raise TypeError(f"x must be a tensor, fp16, bf16 or fp32, got {came}")
-        if x.layout != torch.strided:
-            raise TypeError(f"x must be a dense tensor, got {x.layout}")
-        if x.dim() == 0 or x.shape[-1] != self.in_features:
-            raise ValueError(f"x must be (..., {self.in_features}), got {tuple(x.shape)}")
-        if x.device != self.W_packed.device:
-            raise ValueError(
-                f"x is on {x.device} and the layer on {self.W_packed.device}: move one to the other"
-            )
+        self._check_x(x, self.W_packed, FLOATS)
         for name, tensor in (("x", x), ("scales", self.scales), ("bias", self.bias)):
             if tensor is not None:
                 check_no_grad(name, tensor)
-
-    def _apply(self, fn, recurse=True):
-        """Move, but keep the scales in float32: fp16 has no room for small ones."""
-        exact = self.scales
-        super()._apply(fn, recurse)
-        if self.scales.dtype != torch.float32:
-            self.scales = exact.to(self.scales.device)
-        return self
 
     def extra_repr(self):
         """Sizes, and whether there is a bias."""
         bias = self.bias is not None
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={bias}"
-
-
-def _check_bias(bias, out_features):
-    is_real = isinstance(bias, torch.Tensor) and bias.is_floating_point()
-    if not is_real or tuple(bias.shape) != (out_features,):
-        is_tensor = isinstance(bias, torch.Tensor)
-        came = f"{bias.dtype} {tuple(bias.shape)}" if is_tensor else type(bias).__name__
-        raise ValueError(f"bias must be a floating-point tensor ({out_features},), got {came}")

@@ -2,23 +2,28 @@
 
 import torch
 
-from gemlite_edu.layers.layer_text import explained
-from gemlite_edu.numbers.activations import scale_activations_fp8, scale_activations_int8
-from gemlite_edu.numbers.checks import check_no_grad
+from gemlite_edu.layers.explain import explained
+from gemlite_edu.layers.frozen import FrozenLayer
+from gemlite_edu.numbers.activations import (
+    scale_activations_fp8,
+    scale_activations_int8,
+    scaled_activations_of,
+    token_scales_of,
+)
+from gemlite_edu.numbers.checks import check_no_grad, is_int
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.operators import tuning
 from gemlite_edu.operators.choose import check_matmul_type, limits
 from gemlite_edu.operators.form import Form
-from gemlite_edu.operators.layer_operands import (
-    check_replacement,
-    check_tensor,
-    dtype_and_shape,
-    is_int,
-    scaled_activations_of,
-    token_scales_of,
-)
 from gemlite_edu.operators.linear_op import linear, linear_at_once
-from gemlite_edu.operators.pack import TENSORS, metadata_of, packed, saved
+from gemlite_edu.operators.pack import (
+    TENSORS,
+    check_operand,
+    check_replacement,
+    dtype_and_shape,
+    packed,
+)
+from gemlite_edu.operators.saved import metadata_of, saved
 
 _ARGUMENTS = (
     *("W_nbits", "group_size", "in_features", "out_features"),
@@ -26,7 +31,7 @@ _ARGUMENTS = (
 )
 
 
-class GemLiteLinear(torch.nn.Module):
+class GemLiteLinear(FrozenLayer):
     """y = x Wᵀ + bias, W of 8, 4, 3, 2 or 1 bits, or of 8 or 16 bits unpacked.
 
     W_nbits, group_size: of the codes; any divisor of in_features; None: per channel.
@@ -104,11 +109,12 @@ class GemLiteLinear(torch.nn.Module):
         """Become the layer of this `Form` and {name: tensor or None}, or stay as it was."""
         made = {name: _frozen(tensor) for name, tensor in tensors.items()}
         metadata, text = metadata_of(form, made), form.to_text()
+        form = Form.of_text(text)
         self._form_text = None  # while tensors come one by one
-        self._take_form(Form.of_text(text))
+        self._take_form(form)
         for name, tensor in made.items():
             setattr(self, name, tensor)
-        self.layout, self.mode, self.metadata = form.layout, form.mode, metadata
+        (self.layout, *_), self.mode, self.metadata = form.operands, form.mode, metadata
         self._packed = {name: dtype_and_shape(tensor) for name, tensor in made.items()}
         self._form_text = text
 
@@ -160,7 +166,11 @@ class GemLiteLinear(torch.nn.Module):
         return [own[name] if name in own else getattr(self, name) for name in TENSORS]
 
     def _checked_product(self, x, of_layer):
-        self._check_x(x)
+        if torch.compiler.is_compiling():
+            check_no_grad("x", x)
+        else:
+            check_operand("x", x, devices=("cpu", "cuda", "meta"))
+        self._check_place(x, self.W_q)
         for name, tensor in zip(TENSORS, of_layer, strict=False):
             if tensor is not None:
                 check_no_grad(name, tensor)
@@ -176,18 +186,6 @@ class GemLiteLinear(torch.nn.Module):
     def _check_packed(self):
         if self._form_text is None:
             raise ValueError("this layer has no weights yet: call pack, or load_state_dict")
-
-    def _check_x(self, x):
-        if torch.compiler.is_compiling():
-            check_no_grad("x", x)
-        else:
-            check_tensor("x", x, devices=("cpu", "cuda", "meta"))
-        if x.dim() == 0 or x.shape[-1] != self.in_features:
-            raise ValueError(f"x must be (..., {self.in_features}), got {tuple(x.shape)}")
-        if x.device != self.W_q.device:
-            raise ValueError(
-                f"x is on {x.device} and the layer on {self.W_q.device}: move one to the other"
-            )
 
     def explain(self, M=1):
         """What happens to M rows of x, as a text: the kernel and the rule that chose it, the modes,
@@ -211,16 +209,6 @@ class GemLiteLinear(torch.nn.Module):
         group = self.group_size or "channel"
         types = f"{self.input_dtype.name} to {self.output_dtype.name}"
         return f"{self.in_features} to {self.out_features}, W{self.W_nbits} per {group}, {types}"
-
-    def _apply(self, fn, recurse=True):
-        """Moves tensors, and keeps their types: `.half()` of a model must not round scales."""
-        kept = {name: tensor.data for name, tensor in self.named_parameters(recurse=False)}
-        super()._apply(fn, recurse)
-        for name, tensor in kept.items():
-            moved = getattr(self, name)
-            if moved.dtype != tensor.dtype:
-                moved.data = tensor.to(moved.device)
-        return self
 
     def _save_to_state_dict(self, state, prefix, keep_vars):
         """`metadata` says whether there is a bias, which may have come or gone since `pack`."""

@@ -5,7 +5,8 @@ import json
 import torch
 
 from gemlite_edu.kernels.gemv import KERNELS
-from gemlite_edu.numbers.checks import per_group
+from gemlite_edu.layers.frozen import FrozenLayer
+from gemlite_edu.numbers.checks import FLOATS, check_bias, per_group
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.numbers.errors import UntrustedText
 from gemlite_edu.operators.gemv_op import PackedGemv
@@ -16,11 +17,11 @@ _X_DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 _TENSORS = ("W_packed", "scales", "zeros", "bias")
 
 
-class GemvLinear(torch.nn.Module):
+class GemvLinear(FrozenLayer):
     """y = x Wᵀ + bias with W ~ (codes - zeros) * scales, or what your own dequantization makes.
 
     W_packed: int32 words of the kernel's layout, of in_features = K weights a row. scales, zeros:
-    float32 (N, 1) or (N, K // group_size), or (1, 1); they stay float32 in `.half()` of a model.
+    float32 (N, 1) or (N, K // group_size), or (1, 1); `.half()` of a model keeps their types.
     kernel, nbits, group_size, replace: as for `load`. bias: (N,) or None. x_dtype: torch.float16 or
     torch.bfloat16, of x and y. trust_saved_text: whether `load_state_dict` may bring other texts
     than `replace`.
@@ -52,9 +53,8 @@ class GemvLinear(torch.nn.Module):
         shape = (len(W_packed), in_features // (group_size or in_features))
         for name, tensor in (("scales", scales), ("zeros", zeros)):
             per_group(name, tensor, shape, torch.float32, W_packed.device)
-        if bias is not None and (not isinstance(bias, torch.Tensor) or bias.shape != shape[:1]):
-            came = tuple(bias.shape) if isinstance(bias, torch.Tensor) else type(bias).__name__
-            raise ValueError(f"bias must be a tensor ({shape[0]},), one per output, got {came}")
+        if bias is not None:
+            check_bias(bias, len(W_packed), (*FLOATS, torch.float64))
         for name, tensor in zip(_TENSORS, (W_packed, scales, zeros, bias), strict=True):
             self.register_buffer(name, tensor)
 
@@ -158,15 +158,6 @@ class GemvLinear(torch.nn.Module):
         if f"{prefix}_extra_state" in state_dict:
             self.set_extra_state(state_dict[f"{prefix}_extra_state"])
         super()._load_from_state_dict(state_dict, prefix, *rest)
-
-    def _apply(self, fn, recurse=True):
-        """Move, but keep scales and zeros in float32: fp16 has no room for small scales."""
-        exact = {"scales": self.scales, "zeros": self.zeros}
-        super()._apply(fn, recurse)
-        for name, tensor in exact.items():
-            if getattr(self, name).dtype != torch.float32:
-                setattr(self, name, tensor.to(getattr(self, name).device))
-        return self
 
 
 def _read(path, kind):

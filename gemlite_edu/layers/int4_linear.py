@@ -2,13 +2,15 @@
 
 import torch
 
+from gemlite_edu.layers.frozen import FrozenLayer
 from gemlite_edu.layers.hqq_layers import codes_of_hqq
+from gemlite_edu.numbers.checks import FLOATS, check_bias, check_together
 from gemlite_edu.numbers.quantize import QuantizedWeight, quantize_linear
 from gemlite_edu.operators.int4_weight import Int4Weight
 from gemlite_edu.operators.mixed_mm import kernels_take, product
 from gemlite_edu.packing import pack_2xint4
 
-_X_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_X_DTYPES = (*FLOATS, torch.float64)
 
 
 @torch.library.custom_op("gemlite_edu::mixed_mm", mutates_args=())
@@ -60,7 +62,7 @@ def reference(x, weight, transposed):
         return (x.to(dtype) @ (W if transposed else W.T)).to(x.dtype)
 
 
-class Int4Linear(torch.nn.Module):
+class Int4Linear(FrozenLayer):
     """y = x Wᵀ + bias with W ~ (codes - zeros) * scales of 4 bits, frozen; x has a gradient.
 
     packed: bytes (K / 2, N) of `pack_2xint4`; scales, zeros: (K / group_size, N), fp16, bf16 or
@@ -84,7 +86,8 @@ class Int4Linear(torch.nn.Module):
         super().__init__()
         weight = Int4Weight(packed, scales, zeros, group_size)
         if bias is not None:
-            _check_bias(bias, weight)
+            check_bias(bias, weight.N, _X_DTYPES)
+            check_together("bias", bias.device, "packed", packed.device)
         self.in_features, self.out_features, self.group_size = weight.K, weight.N, group_size
         self.register_buffer("packed", _own(packed.T))
         self.register_buffer("scales", _own(scales))
@@ -124,7 +127,7 @@ class Int4Linear(torch.nn.Module):
 
     def forward(self, x):
         """y (..., N) for x (..., K), fp16, bf16, fp32 or fp64."""
-        self._check(x)
+        self._check_x(x, self.packed, _X_DTYPES)
         device = x.device.type
         if device != "meta" and torch.is_autocast_enabled(device):
             x = x if x.dtype == torch.float64 else x.to(torch.get_autocast_dtype(device))
@@ -133,33 +136,11 @@ class Int4Linear(torch.nn.Module):
         y = y if self.bias is None else y + self.bias.to(y.dtype)
         return y.reshape(*x.shape[:-1], self.out_features)
 
-    def _check(self, x):
-        if not isinstance(x, torch.Tensor) or x.dtype not in _X_DTYPES:
-            came = x.dtype if isinstance(x, torch.Tensor) else type(x).__name__
-            raise TypeError(f"x must be a tensor, fp16, bf16, fp32 or fp64, got {came}")
-        if x.layout != torch.strided:
-            raise TypeError(f"x must be a dense tensor, got {x.layout}")
-        if x.dim() == 0 or x.shape[-1] != self.in_features:
-            raise ValueError(f"x must be (..., {self.in_features}), got {tuple(x.shape)}")
-        if x.device != self.packed.device:
-            raise ValueError(
-                f"x is on {x.device} and the layer on {self.packed.device}: move one to the other"
-            )
-
     def extra_repr(self):
         """Sizes, group size and type of the codes."""
         codes = "s4" if self.packed.dtype == torch.int8 else "u4"
         sizes = f"in_features={self.in_features}, out_features={self.out_features}"
         return f"{sizes}, group_size={self.group_size}, {codes}, bias={self.bias is not None}"
-
-    def _apply(self, fn, recurse=True):
-        """Moves tensors, and keeps their types: `.half()` of a model must not round scales."""
-        kept = dict(self.named_buffers(recurse=False))
-        super()._apply(fn, recurse)
-        for name, tensor in kept.items():
-            if getattr(self, name).dtype != tensor.dtype:
-                setattr(self, name, tensor.to(getattr(self, name).device))
-        return self
 
     def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
         """Refuses bytes of the other type, which mean other codes; torch would convert them."""
@@ -168,17 +149,6 @@ class Int4Linear(torch.nn.Module):
             errors.append(f"{prefix}packed: it has {self.packed.dtype}, and the file {saved.dtype}")
             return
         super()._load_from_state_dict(state, prefix, about, strict, missing, unexpected, errors)
-
-
-def _check_bias(bias, weight):
-    if not isinstance(bias, torch.Tensor) or bias.shape != (weight.N,):
-        came = tuple(bias.shape) if isinstance(bias, torch.Tensor) else type(bias).__name__
-        raise ValueError(f"bias must be a tensor ({weight.N},), one per output, got {came}")
-    if bias.dtype not in _X_DTYPES or bias.layout != torch.strided:
-        came = f"{bias.dtype}, {bias.layout}"
-        raise TypeError(f"bias must be a dense tensor, fp16, bf16, fp32 or fp64, got {came}")
-    if bias.device != weight.packed.device:
-        raise ValueError(f"bias is on {bias.device} and packed on {weight.packed.device}: move one")
 
 
 def _own(tensor):

@@ -6,6 +6,7 @@ one factor for all of a token can be taken out of that sum, and one for each k c
 
 import torch
 
+from gemlite_edu.numbers.checks import check_no_grad
 from gemlite_edu.numbers.dtypes import FLOAT8
 
 _INT8_MAX = 127
@@ -106,3 +107,30 @@ def _check(x):
         raise TypeError(f"x must be a float16, bfloat16 or float32 tensor, got {came}")
     if x.dim() == 0 or x.shape[-1] == 0:
         raise ValueError(f"x must have shape (..., K) with K >= 1, got {tuple(x.shape)}")
+
+
+def scaled_activations_of(returned, x):
+    """(x, token scales) that a `scale_activations` returned for x."""
+    is_pair = isinstance(returned, tuple | list) and len(returned) == 2
+    if not is_pair or not isinstance(returned[0], torch.Tensor):
+        raise ValueError("scale_activations must return two things: x, and its scales")
+    if returned[0].shape != x.shape or returned[0].device != x.device:
+        came = f"{tuple(returned[0].shape)} on {returned[0].device}"
+        raise ValueError(f"scale_activations must return x as {tuple(x.shape)}, got {came}")
+    for tensor in filter(torch.is_tensor, returned):
+        check_no_grad("what scale_activations returns", tensor)
+    return returned
+
+
+def token_scales_of(token_scales, M, device):
+    """Scales of activations as float32 (M,); one alone is for every row; None stays None."""
+    if token_scales is None:
+        return None
+    is_real = isinstance(token_scales, torch.Tensor) and not token_scales.is_complex()
+    if not is_real or token_scales.numel() not in (1, M) or token_scales.device != device:
+        is_tensor = isinstance(token_scales, torch.Tensor)
+        came = tuple(token_scales.shape) if is_tensor else type(token_scales).__name__
+        raise ValueError(
+            f"scale_activations must return x and one scale for each of its {M} rows, got {came}"
+        )
+    return token_scales.reshape(-1).float().expand(M).contiguous()

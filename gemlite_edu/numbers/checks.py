@@ -7,6 +7,7 @@ import torch
 
 from gemlite_edu.numbers.dtypes import name_of
 
+FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 _INT32_END = 2**31
 _LARGEST_INT8 = 128
 _ALIGNMENT = 16  # bytes that a lane reads at once
@@ -14,30 +15,71 @@ _ALIGNMENT = 16  # bytes that a lane reads at once
 
 def check_matrix(name, tensor, dtype):
     """Raise unless `tensor` is a dense 2-D tensor of `dtype` on a CPU or CUDA device."""
-    _check_device(name, tensor)
-    if tensor.dtype != dtype:
-        raise TypeError(f"{name} must be {dtype}, got {tensor.dtype}")
-    if tensor.layout != torch.strided:
-        raise TypeError(f"{name} must be a dense tensor, got {tensor.layout}")
+    check_dense(name, tensor, [dtype])
     if tensor.dim() != 2 or tensor.shape[1] == 0 or (name == "W" and tensor.shape[0] == 0):
         form = "(M, K), K >= 1" if name == "x" else "(N, columns), both >= 1"
         raise ValueError(f"{name} must have shape {form}, got {tuple(tensor.shape)}")
+    check_kernels_reach(name, tensor)
     check_no_grad(name, tensor)
 
 
-def _check_device(name, tensor):
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"{name} must be a torch.Tensor, got {type(tensor).__name__}")
+def check_kernels_reach(name, tensor):
+    """Raise unless a tensor is where kernels run: on a CPU or a CUDA device."""
     if tensor.device.type not in ("cpu", "cuda"):
         raise ValueError(f"{name} is on {tensor.device}: kernels take CPU and CUDA tensors")
+
+
+def check_dense(name, value, dtypes=None):
+    """Raise unless `value` is a dense tensor, of one of `dtypes`."""
+    if not isinstance(value, torch.Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
+    if dtypes and value.dtype not in dtypes:
+        takes = " or ".join(", ".join(map(str, dtypes)).rsplit(", ", 1))
+        raise TypeError(f"{name} must be {takes}, got {value.dtype}")
+    if value.layout != torch.strided:
+        raise TypeError(f"{name} must be a dense tensor, got {value.layout}")
+
+
+def check_together(name, device, other, other_device):
+    """Raise unless the tensors called `name` and `other` are on one device."""
+    if device != other_device:
+        raise ValueError(f"{name} is on {device} and {other} on {other_device}: move one")
+
+
+def check_bias(bias, N, dtypes=FLOATS):
+    """Raise unless the bias is a dense tensor (N,) of one of `dtypes`."""
+    check_dense("bias", bias, dtypes)
+    if tuple(bias.shape) != (N,):
+        raise ValueError(f"bias must have shape ({N},), got {tuple(bias.shape)}")
+
+
+def is_int(value, smallest=1):
+    """True if `value` is an int, not a truth value, of at least `smallest`."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= smallest
+
+
+def check_size(name, size):
+    """Raise unless `size` is an int of at least 1."""
+    if not is_int(size):
+        raise ValueError(f"{name} must be an int of at least 1, got {size!r}")
+
+
+def check_group_size(group_size, K):
+    """Raise unless rows of K codes are whole groups."""
+    if not isinstance(group_size, int) or isinstance(group_size, bool):
+        raise TypeError(f"group_size must be an int, got {type(group_size).__name__}")
+    if group_size < 1 or K % group_size:
+        raise ValueError(
+            f"group_size = {group_size} does not divide K = {K}: choose a divisor of K, or pad K"
+        )
 
 
 def check_devices(x, W, runner):
     """Raise unless x and W are tensors together, where a kernel loaded for `runner` takes them."""
     for name, tensor in {"x": x, "W": W}.items():
-        _check_device(name, tensor)
-    if x.device != W.device:
-        raise ValueError(f"x is on {x.device} and W on {W.device}: move one to the other")
+        check_dense(name, tensor)
+        check_kernels_reach(name, tensor)
+    check_together("x", x.device, "W", W.device)
     if runner != "auto" and x.device.type != runner:
         raise ValueError(
             f"this kernel was loaded for {runner!r} and x is on {x.device}: "
@@ -79,8 +121,7 @@ def per_group(name, value, shape, dtype, device):
         cast = "float" if dtype == torch.float32 else "int"
         came = value.dtype if value.layout == torch.strided else value.layout
         raise TypeError(f"{name} must be {name_of(dtype)}, got {came}: use {name}.{cast}()")
-    if value.device != device:
-        raise ValueError(f"{name} is on {value.device} and x on {device}: move one to the other")
+    check_together(name, value.device, "x", device)
     if value.numel() == 1:
         value = value.reshape(1, 1)
     elif groups == 1 and value.shape == (N,):

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.numbers.checks import check_group_size
+
 _UINT8_MAX_BITS = 8
 _TERNARY_ZERO = 2  # BitNet's, so that no code is 0
 _SMALLEST_MEAN = 1e-5
@@ -32,7 +34,7 @@ class QuantizedWeight:
         check_nbits(self.nbits)
         check_codes(self.W_q, self.nbits)
         N, K = self.W_q.shape
-        _check_group_size(self.group_size, K)
+        check_group_size(self.group_size, K)
         shape = (N, K // self.group_size)
         for name, tensor in (("scales", self.scales), ("zeros", self.zeros)):
             if not isinstance(tensor, torch.Tensor) or tensor.dtype != torch.float32:
@@ -79,7 +81,7 @@ def quantize_linear(
         )
     N, K = W.shape
     group_size = K if group_size is None else group_size
-    _check_group_size(group_size, K)
+    check_group_size(group_size, K)
 
     groups = W.detach().double()
     groups = groups.reshape(1, 1, N * K) if per_tensor else groups.reshape(N, -1, group_size)
@@ -174,15 +176,6 @@ def _check_weight(W):
         raise ValueError(
             f"W[{n}, {k}] is {W[n, k].item()}, and {len(broken)} entries are NaN or infinite: "
             f"clean W before quantizing"
-        )
-
-
-def _check_group_size(group_size, K):
-    if not isinstance(group_size, int) or isinstance(group_size, bool):
-        raise TypeError(f"group_size must be an int, got {type(group_size).__name__}")
-    if group_size < 1 or K % group_size:
-        raise ValueError(
-            f"group_size = {group_size} does not divide K = {K}: choose a divisor of K, or pad K"
         )
 
 

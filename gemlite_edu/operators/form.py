@@ -6,10 +6,10 @@ from functools import cache, cached_property
 
 import torch
 
+from gemlite_edu.numbers.checks import check_group_size, check_size, is_int
 from gemlite_edu.numbers.dtypes import DType, name_of
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.operators.choose import Problem, machine_for_cuda
-from gemlite_edu.operators.layer_operands import is_int
 from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
 from gemlite_edu.packing.rows_cols import WORD_DTYPES
 
@@ -47,15 +47,9 @@ class Form:
         if not is_int(self.W_nbits) or self.W_nbits not in _WIDTHS:
             raise ValueError(f"W_nbits must be 16, 8, 4, 3, 2 or 1, got {self.W_nbits!r}")
         for name in ("in_features", "out_features"):
-            if not is_int(getattr(self, name)):
-                came = getattr(self, name)
-                raise ValueError(f"{name} must be an int of at least 1, got {came!r}")
-        group_size, K = self.group_size, self.in_features
-        if group_size is not None and (not is_int(group_size) or K % group_size):
-            raise ValueError(
-                f"group_size = {group_size!r} does not divide in_features = {K}: choose a divisor, "
-                "or None for one scale per channel"
-            )
+            check_size(name, getattr(self, name))
+        if self.group_size is not None:
+            check_group_size(self.group_size, self.in_features)
         if not isinstance(self.scaled_activations, bool):
             came = self.scaled_activations
             raise TypeError(f"scaled_activations must be True or False, got {came!r}")

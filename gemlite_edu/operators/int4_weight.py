@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.numbers.checks import FLOATS, check_dense, check_group_size, check_together
 from gemlite_edu.packing.int4_pairs import CODE_RANGES, pack_2xint4, unpack_2xint4
-
-_FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,24 +26,16 @@ class Int4Weight:
             _check_matrix(name, getattr(self, name))
         if self.packed.dtype not in CODE_RANGES:
             raise TypeError(f"packed must be torch.uint8 or torch.int8, got {self.packed.dtype}")
-        size = self.group_size
-        if not isinstance(size, int) or isinstance(size, bool):
-            raise TypeError(f"group_size must be an int, got {type(size).__name__}")
-        if size < 1 or self.K % size:
-            raise ValueError(f"group_size must divide K = {self.K}, got {size}")
-        shape = (self.K // size, self.N)
+        check_group_size(self.group_size, self.K)
+        shape = (self.K // self.group_size, self.N)
         for name, tensor in (("scales", self.scales), ("zeros", self.zeros)):
-            if tensor.dtype not in _FLOATS:
-                raise TypeError(f"{name} must be fp16, bf16 or fp32, got {tensor.dtype}")
+            check_dense(name, tensor, FLOATS)
             if tuple(tensor.shape) != shape:
                 raise ValueError(
                     f"{name} must have shape (K / group_size, N) = {shape}, "
                     f"got {tuple(tensor.shape)}"
                 )
-            if tensor.device != self.packed.device:
-                raise ValueError(
-                    f"{name} is on {tensor.device} and packed on {self.packed.device}: move one"
-                )
+            check_together(name, tensor.device, "packed", self.packed.device)
 
     @staticmethod
     def from_quantized(q, dtype=torch.float32):
@@ -89,9 +80,6 @@ class Int4Weight:
 
 
 def _check_matrix(name, tensor):
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(f"{name} must be a tensor, got {type(tensor).__name__}")
-    if tensor.layout != torch.strided:
-        raise TypeError(f"{name} must be a dense tensor, got {tensor.layout}")
+    check_dense(name, tensor)
     if tensor.dim() != 2 or tensor.numel() == 0:
         raise ValueError(f"{name} must be a matrix, not empty, got {tuple(tensor.shape)}")

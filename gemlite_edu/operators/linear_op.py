@@ -169,13 +169,9 @@ def _by_others(*operands):
 
 
 def _by_triton(name, x, weight, epilogue, dot_dtype):
-    run = partial(_run, name, epilogue=epilogue, dot_dtype=dot_dtype)
+    run = partial(matmul, name, epilogue=epilogue, dot_dtype=dot_dtype)
     timed = partial(_timed, run, epilogue)
     return run(x, weight, tuning.config_for(name, x, weight, timed, dot_dtype))
-
-
-def _run(name, x, weight, config, epilogue, dot_dtype):
-    return matmul(name, x, weight, config, epilogue, dot_dtype=dot_dtype)
 
 
 def _timed(run, epilogue, x, weight, config):

@@ -1,34 +1,26 @@
-"""The tensors of a `GemLiteLinear`: made of the many forms that a user has, or read from a file.
+"""The tensors of a `GemLiteLinear`, made of the many forms in which users have weights.
 
-What is not a tensor is a `Form`; here both are made together.
+What is not a tensor is a `Form`; both are made together.
 """
 
+import math
+import numbers
 from dataclasses import replace
 
 import torch
 
+from gemlite_edu.numbers.checks import FLOATS, check_bias, check_dense, check_no_grad
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.numbers.weight_modes import WeightMode
-from gemlite_edu.operators.form import Form
-from gemlite_edu.operators.layer_operands import (
-    INT32_RULE,
-    bias_of,
-    check_int32_range,
-    check_tensor,
-    check_weight_shape,
-    check_zeros_of_int8,
-    codes_of,
-    fits_16_bits,
-    per_group,
-)
+from gemlite_edu.operators.weight import check_sums_of_int8, check_zeros_of_int8, fits_16_bits
 from gemlite_edu.packing.plane_tiles import PlaneTiles, best_layout, pack_with_high, tile_plain
+from gemlite_edu.packing.rows_cols import unpack_over_cols, unpack_over_rows
 
+INT32_RULE = "output_dtype INT32 is for INT8 x without any scales or bias"
 TENSORS = ("W_q", "high", "scales", "zeros", "channel_scales", "bias")
-_PLAIN_8_BIT = (torch.int8, torch.float8_e4m3fn, torch.float8_e5m2)
-_OPTIONAL = ("channel_scales", "bias")
-_INTS_OF_FORM, _METADATA = 10, 12  # ints that a layer is saved with
-_INSIDE = {  # which of the tensors a mode has
+PLAIN_8_BIT = (torch.int8, torch.float8_e4m3fn, torch.float8_e5m2)
+INSIDE = {  # which of the tensors a mode has
     WeightMode.NONE: set(),
     WeightMode.SHIFT: {"zeros"},
     WeightMode.SCALE: {"scales"},
@@ -39,27 +31,38 @@ _INSIDE = {  # which of the tensors a mode has
 
 def packed(form, W_q, scales, zeros, bias, fma_mode, word_bits):
     """(`Form`, {name: tensor or None}) of what `GemLiteLinear.pack` takes, for its arguments."""
-    check_tensor("W_q", W_q)
+    check_operand("W_q", W_q)
     if W_q.is_floating_point() or W_q.dtype == torch.int8:
         words, high = _plain(form, W_q, zeros), None
     else:
         words, high = _coded(form, W_q, word_bits)
     form = replace(form, word_dtype=words.dtype)
     mode, inside = _scaled(form, scales, zeros, fma_mode, W_q.device)
-    bias = bias_of(bias, form.out_features, W_q.device)
+    if bias is not None:
+        check_operand("bias", bias)
+        check_bias(bias, form.out_features)
+        bias = bias.to(W_q.device)
     tensors = {"W_q": words, "high": high, **inside, "bias": bias}
-    return _checked(replace(form, mode=mode), tensors), tensors
+    return checked(replace(form, mode=mode), tensors), tensors
+
+
+def check_operand(name, value, devices=("cpu", "cuda")):
+    """Raise unless `value` is a dense tensor on one of `devices` that needs no gradient here."""
+    check_dense(name, value)
+    if value.device.type not in devices:
+        raise TypeError(f"{name} must be on a CPU or CUDA device, got {value.device}")
+    check_no_grad(name, value)
 
 
 def _plain(form, W, zeros):
-    allowed = {16: (form.input_dtype.value,), 8: (torch.uint8, *_PLAIN_8_BIT)}
+    allowed = {16: (form.input_dtype.value,), 8: (torch.uint8, *PLAIN_8_BIT)}
     takes = allowed.get(form.W_nbits, (torch.uint8,))
     if W.dtype not in takes:
         raise TypeError(
             f"W_q of {form.W_nbits} bits for {form.input_dtype} must be "
             f"{' or '.join(map(str, takes))}, got {W.dtype}"
         )
-    check_weight_shape(W, form.out_features, form.in_features)
+    _check_shape(W, form.out_features, form.in_features)
     if form.groups > 1:
         raise ValueError(
             f"weights of {W.dtype} have one scale per channel: group_size must be None, "
@@ -75,18 +78,47 @@ def _plain(form, W, zeros):
 def _coded(form, W_q, word_bits):
     if form.W_nbits == 16:
         raise TypeError(f"W_q of 16 bits must be {form.input_dtype.value}, got {W_q.dtype}")
-    W_q = codes_of(W_q, form.out_features, form.in_features, form.W_nbits)
+    W_q = _codes_of(W_q, form.out_features, form.in_features, form.W_nbits)
     check_codes(W_q, form.W_nbits)
     of_codes = form.W_nbits, form.in_features, form.group_size if form.groups > 1 else None
     layout = best_layout(*of_codes) if word_bits is None else PlaneTiles(*of_codes, word_bits)
     return pack_with_high(W_q, layout)
 
 
+def _codes_of(W_q, N, K, nbits):
+    """Codes (N, K) of such codes, or of words of `packing.rows_cols`.
+
+    Words over columns may be transposed, (words, N), as GemLite's Triton version keeps them.
+    """
+    if tuple(W_q.shape) == (N, K):
+        return W_q
+    codes_of_a_word = 8 * W_q.dtype.itemsize // nbits
+    shape, words = tuple(W_q.shape), (-(-N // codes_of_a_word), -(-K // codes_of_a_word))
+    if nbits == 3 or shape not in ((N, words[1]), (words[1], N), (words[0], K)):
+        _check_shape(W_q, N, K)
+    if N == K and shape == (words[0], K):
+        raise ValueError(
+            f"words {shape} of a square layer may be packed over rows, or over columns and "
+            "transposed: give codes, of packing.unpack_over_rows or packing.unpack_over_cols"
+        )
+    if shape == (words[0], K):
+        return unpack_over_rows(W_q, nbits, N)
+    return unpack_over_cols(W_q if shape[0] == N else W_q.T.contiguous(), nbits, K)
+
+
+def _check_shape(W, N, K):
+    if tuple(W.shape) != (N, K):
+        raise ValueError(
+            f"W_q must have shape (out_features, in_features) = ({N}, {K}), or be words of it, "
+            f"got {tuple(W.shape)}"
+        )
+
+
 def _scaled(form, scales, zeros, fma_mode, device):
     """(mode, {name: tensor}): scales of channels multiply whole sums, others the sums of groups."""
     N, groups, layout = form.out_features, form.groups, form.layout
-    scales = per_group("scales", scales, N, groups, device)
-    zeros = per_group("zeros", zeros, N, groups, device)
+    scales = _rows_of_groups("scales", scales, N, groups, device)
+    zeros = _rows_of_groups("zeros", zeros, N, groups, device)
     channel_scales = None
     if scales is not None and scales.shape[0] == 1:
         scales, channel_scales = None, scales[0]
@@ -105,9 +137,34 @@ def _scaled(form, scales, zeros, fma_mode, device):
     return mode, {"scales": scales, "zeros": zeros, "channel_scales": channel_scales}
 
 
-def _checked(form, tensors):
+def _rows_of_groups(name, value, N, groups, device):
+    """Scales or zeros as (groups, N), or (1, N) where a channel has one; None stays None."""
+    if value is None:
+        return None
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        if math.isfinite(value) and abs(value) > torch.finfo(torch.float32).max:
+            raise ValueError(f"{name} must fit in float32, got {value}")
+        return torch.full((1, N), float(value), dtype=torch.float32, device=device)
+    check_operand(name, value)
+    if not value.is_floating_point():
+        raise TypeError(f"{name} must be a number or a floating-point tensor, got {value.dtype}")
+    dtype = value.dtype if value.dtype in FLOATS else torch.float32
+    value, shape = value.to(device, dtype), tuple(value.shape)
+    if value.numel() == 1:
+        return value.reshape(1, 1).expand(1, N)
+    if shape in ((N,), (N, 1), (1, N)):
+        return value.reshape(1, N)
+    if shape in ((N, groups), (N * groups,), (N * groups, 1)):
+        return value.reshape(N, groups).T
+    raise ValueError(
+        f"{name} must have one element, shape ({N}, 1) for one of each channel, or ({N}, {groups}) "
+        f"for one of each group, got {shape}"
+    )
+
+
+def checked(form, tensors):
     """The form, with what the tensors decide of it. Raises for y that would be wrong."""
-    layout, zeros, has_scales = form.layout, tensors["zeros"], "scales" in _INSIDE[form.mode]
+    layout, zeros, has_scales = form.layout, tensors["zeros"], "scales" in INSIDE[form.mode]
     optional = tensors["channel_scales"], tensors["bias"]
     if form.output_dtype == DType.INT32 and (
         form.input_dtype != DType.INT8
@@ -121,7 +178,7 @@ def _checked(form, tensors):
             check_zeros_of_int8(zeros[: form.groups], layout)
         if not has_scales:
             top = 128 if layout.nbits is None else 2**layout.nbits - 1
-            check_int32_range(form.in_features, top, zeros)
+            check_sums_of_int8(form.in_features, top, zeros)
     return replace(form, keeps_16_bits=_keeps_16_bits(form, tensors))
 
 
@@ -136,51 +193,37 @@ def _keeps_16_bits(form, tensors):
     return fits_16_bits(scales, tensors["zeros"], layout.nbits, x_dtype)
 
 
-def metadata_of(form, tensors):
-    """A layer without its tensors as ints, for a file."""
-    present = [int(tensors[name] is not None) for name in _OPTIONAL]
-    return torch.tensor([*form.to_ints(), *present], device=tensors["W_q"].device)
+def check_replacement(name, new, packed, layer):
+    """Raise unless a packed layer may have `new` in place of what it was packed with.
 
-
-def saved(metadata, tensors):
-    """(`Form`, tensors) of a file: of `metadata_of`, and {name: tensor or None}.
-
-    Raises TypeError or ValueError for what no layer was saved as.
+    new: a tensor or None. packed: `dtype_and_shape` of the other. Only words may change their
+    device.
     """
-    if metadata.is_meta:
-        raise ValueError("it has no numbers: it is on meta")
-    if metadata.dtype != torch.int64 or tuple(metadata.shape) != (_METADATA,):
-        raise ValueError(f"it must be {_METADATA} ints, got {tuple(metadata.shape)}")
-    ints = metadata.tolist()
-    present = ints[_INTS_OF_FORM:]
-    if not set(present) <= {0, 1}:
-        raise ValueError(f"no layer is saved as {ints}")
-    form = Form.from_ints(ints[:_INTS_OF_FORM], tensors["W_q"].dtype)
-    for name, (shape, dtypes) in _expected(form, present).items():
-        tensor = tensors[name]
-        if tensor is None and shape is None:
-            continue
-        if tensor is None or tuple(tensor.shape) != shape or tensor.dtype not in dtypes:
-            came = "none" if tensor is None else f"{tuple(tensor.shape)} {tensor.dtype}"
-            raise ValueError(f"the saved layer must have {name} {shape}, got {came}")
-    return _checked(form, tensors), tensors
+    words, came = getattr(layer, "W_q", new), dtype_and_shape(new)
+    if name == "bias" and new is not None:
+        check_bias(new, layer.out_features)
+        if layer.output_dtype.value == torch.int32:
+            raise ValueError(INT32_RULE)
+    elif name != "bias" and not _is_alike(name, came, packed):
+        raise ValueError(
+            f"{name} must stay {_said(packed)}, got {_said(came)}: pack the layer again"
+        )
+    if new is not None and name != "W_q" and not words.is_meta and new.device != words.device:
+        raise ValueError(
+            f"{name} is on {new.device} and the layer on {words.device}: move it there"
+        )
 
 
-def _expected(form, present):
-    """{name: (shape, dtypes)} of the tensors of a layer; shape None: it has none."""
-    N, layout, high = form.out_features, form.layout, form.layout.high
-    floats = torch.float16, torch.bfloat16, torch.float32
-    if layout.nbits is None:
-        word_dtypes = (form.input_dtype.value,) if form.W_nbits == 16 else _PLAIN_8_BIT
-        of_groups = None
-    else:
-        word_dtypes, of_groups = (layout.word_dtype,), (layout.padded_groups, N)
-    return {
-        "W_q": (layout.shape(N), word_dtypes),
-        "high": (None, ()) if high is None else (high.shape(N), (high.word_dtype,)),
-        "scales": (of_groups if "scales" in _INSIDE[form.mode] else None, floats),
-        "zeros": (of_groups if "zeros" in _INSIDE[form.mode] else None, floats),
-    } | {
-        name: ((N,) if is_there else None, floats)
-        for name, is_there in zip(_OPTIONAL, present, strict=True)
-    }
+def dtype_and_shape(tensor):
+    """(dtype, shape) of a tensor; None for None."""
+    return None if tensor is None else (tensor.dtype, tuple(tensor.shape))
+
+
+def _is_alike(name, new, packed):
+    if name in ("W_q", "high") or new is None or packed is None:
+        return new == packed
+    return new[1] == packed[1] and new[0] in FLOATS
+
+
+def _said(kind):
+    return "none" if kind is None else f"{kind[0]} {kind[1]}"

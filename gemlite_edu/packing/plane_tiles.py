@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.numbers.checks import check_group_size
 from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.packing.address_map import Address
 from gemlite_edu.packing.rows_cols import WORD_DTYPES
@@ -48,8 +49,8 @@ class PlaneTiles:
         widths = (16, 32) if self.nbits == 3 else (8, 16, 32)
         if not isinstance(self.word_bits, int) or self.word_bits not in widths:
             raise ValueError(f"word_bits must be one of {widths}, got {self.word_bits!r}")
-        if self.group_size is not None and (self.group_size < 1 or self.K % self.group_size):
-            raise ValueError(f"group_size = {self.group_size} does not divide K = {self.K}")
+        if self.group_size is not None:
+            check_group_size(self.group_size, self.K)
 
     depth = DEPTH
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.numbers.checks import check_group_size
 from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.packing.address_map import check_words
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
@@ -61,8 +62,8 @@ class SparseTiles:
     word_dtype = torch.int32
 
     def __post_init__(self):
-        if self.group_size is not None and self.K % self.group_size:
-            raise ValueError(f"group_size = {self.group_size} does not divide K = {self.K}")
+        if self.group_size is not None:
+            check_group_size(self.group_size, self.K)
 
     def shape(self, N):
         """Shape of the words of N rows."""

@@ -1026,7 +1026,7 @@ def test_what_was_deleted_comes_back_in_its_own_form_alone(layer):
 
 def test_a_bias_is_floating_point(layer):
     for dtype in (torch.int32, torch.float64, torch.bool):
-        with pytest.raises(TypeError, match=f"bias must be float16, .* got {dtype}"):
+        with pytest.raises(TypeError, match=f"bias must be torch.float16, .* got {dtype}"):
             layer.bias = torch.nn.Parameter(torch.zeros(N, dtype=dtype), requires_grad=False)
 
 
@@ -1244,9 +1244,9 @@ WRONG = {
         lambda: int8(W_nbits=8, group_size=None).pack(CODES.half().to(E4M3)),
         "INT8 x takes int8 weights|W_q of 8 bits",
     ),
-    "no tensor": (lambda: built().pack(CODES.tolist()), "W_q must be a tensor, got list"),
-    "an array": (lambda: built().pack(CODES.numpy()), "W_q must be a tensor, got ndarray"),
-    "None": (lambda: built().pack(None), "W_q must be a tensor, got NoneType"),
+    "no tensor": (lambda: built().pack(CODES.tolist()), "W_q must be a torch.Tensor, got list"),
+    "an array": (lambda: built().pack(CODES.numpy()), "W_q must be a torch.Tensor, got ndarray"),
+    "None": (lambda: built().pack(None), "W_q must be a torch.Tensor, got NoneType"),
     "W_q transposed": (lambda: built().pack(CODES.T), "W_q must have shape"),
     "W_q flat": (lambda: built().pack(CODES.flatten()), "W_q must have shape"),
     "W_q of three dimensions": (lambda: built().pack(CODES[None]), "W_q must have shape"),

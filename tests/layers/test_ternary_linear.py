@@ -469,14 +469,14 @@ WRONG_USES = {
     "int8 x": (
         TypeError,
         lambda: layer_of()(torch.ones(2, K, dtype=torch.int8)),
-        "x must be a tensor, fp16, bf16 or fp32, got torch.int8",
+        "x must be torch.float16, torch.bfloat16 or torch.float32, got torch.int8",
     ),
     "fp64 x": (TypeError, lambda: layer_of()(activations(2, K).double()), "got torch.float64"),
-    "a list": (TypeError, lambda: layer_of()([1.0]), "x must be a tensor.*got list"),
+    "a list": (TypeError, lambda: layer_of()([1.0]), "x must be a torch.Tensor, got list"),
     "x elsewhere": (
         ValueError,
         lambda: layer_of()(activations(2, K).to("meta")),
-        "x is on meta and the layer on cpu: move one to the other",
+        "x is on meta and the layer on cpu: move one",
     ),
     "no inputs": (
         ValueError,
@@ -524,12 +524,12 @@ WRONG_USES = {
     "bias of another size": (
         ValueError,
         lambda: from_packed(bias=torch.ones(20)),
-        r"bias must be .*\(21,\), got torch.float32 \(20,\)",
+        r"bias must have shape \(21,\), got \(20,\)",
     ),
     "bias of rank 2": (
         ValueError,
         lambda: from_packed(bias=torch.ones(21, 1)),
-        r"bias must be .*\(21,\), got torch.float32 \(21, 1\)",
+        r"bias must have shape \(21,\), got \(21, 1\)",
     ),
     "bias as a number": (
         (TypeError, ValueError),

@@ -215,7 +215,7 @@ def test_activations_of_one_sign_keep_the_error(rows):
 )
 def test_zeros_away_from_the_middle_keep_the_error(M, step, most, zero, mean):
     """What a group's weights have in common adds up where x has a mean: of zeros' whole parts
-    nothing is rounded. The smallest step is that of `layer_operands.fits_16_bits`."""
+    nothing is rounded. The smallest step is that of `weight.fits_16_bits`."""
     generator = torch.Generator().manual_seed(0)
     N, K = 32, 1024
     W_q = (40 * torch.randn(N, K, generator=generator) + zero).round().clamp(0, 255).byte()

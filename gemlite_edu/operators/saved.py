@@ -1,0 +1,59 @@
+"""A `GemLiteLinear` in a file: its tensors, and all else as `metadata`, 12 ints."""
+
+import torch
+
+from gemlite_edu.numbers.checks import FLOATS
+from gemlite_edu.operators.form import Form
+from gemlite_edu.operators.pack import INSIDE, PLAIN_8_BIT, checked
+
+_OPTIONAL = ("channel_scales", "bias")
+_INTS_OF_FORM, _METADATA = 10, 12
+
+
+def metadata_of(form, tensors):
+    """A layer without its tensors as ints, for a file."""
+    present = [int(tensors[name] is not None) for name in _OPTIONAL]
+    return torch.tensor([*form.to_ints(), *present], device=tensors["W_q"].device)
+
+
+def saved(metadata, tensors):
+    """(`Form`, tensors) of a file: of `metadata_of`, and {name: tensor or None}.
+
+    Raises TypeError or ValueError for what no layer was saved as.
+    """
+    if metadata.is_meta:
+        raise ValueError("it has no numbers: it is on meta")
+    if metadata.dtype != torch.int64 or tuple(metadata.shape) != (_METADATA,):
+        raise ValueError(f"it must be {_METADATA} ints, got {tuple(metadata.shape)}")
+    ints = metadata.tolist()
+    present = ints[_INTS_OF_FORM:]
+    if not set(present) <= {0, 1}:
+        raise ValueError(f"no layer is saved as {ints}")
+    form = Form.from_ints(ints[:_INTS_OF_FORM], tensors["W_q"].dtype)
+    for name, (shape, dtypes) in _expected(form, present).items():
+        tensor = tensors[name]
+        if tensor is None and shape is None:
+            continue
+        if tensor is None or tuple(tensor.shape) != shape or tensor.dtype not in dtypes:
+            came = "none" if tensor is None else f"{tuple(tensor.shape)} {tensor.dtype}"
+            raise ValueError(f"the saved layer must have {name} {shape}, got {came}")
+    return checked(form, tensors), tensors
+
+
+def _expected(form, present):
+    """{name: (shape, dtypes)} of the tensors of a layer; shape None: it has none."""
+    N, layout, high = form.out_features, form.layout, form.layout.high
+    if layout.nbits is None:
+        word_dtypes = (form.input_dtype.value,) if form.W_nbits == 16 else PLAIN_8_BIT
+        of_groups = None
+    else:
+        word_dtypes, of_groups = (layout.word_dtype,), (layout.padded_groups, N)
+    return {
+        "W_q": (layout.shape(N), word_dtypes),
+        "high": (None, ()) if high is None else (high.shape(N), (high.word_dtype,)),
+        "scales": (of_groups if "scales" in INSIDE[form.mode] else None, FLOATS),
+        "zeros": (of_groups if "zeros" in INSIDE[form.mode] else None, FLOATS),
+    } | {
+        name: ((N,) if is_there else None, FLOATS)
+        for name, is_there in zip(_OPTIONAL, present, strict=True)
+    }
