@@ -3,7 +3,7 @@
 import torch
 
 from gemlite_edu.layers.frozen import FrozenLayer
-from gemlite_edu.layers.hqq_layers import codes_of_hqq
+from gemlite_edu.layers.importers import codes_of_hqq
 from gemlite_edu.numbers.checks import FLOATS, check_bias, check_together
 from gemlite_edu.numbers.quantize import QuantizedWeight, quantize_linear
 from gemlite_edu.operators.int4_weight import Int4Weight

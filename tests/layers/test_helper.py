@@ -382,7 +382,7 @@ REFUSED = {
     "no shape": (lambda: without("shape"), "shape|HQQ"),
     "no nbits": (lambda: without("nbits"), "nbits|HQQ"),
     "floats": (lambda: FakeHQQ(view_as_float=True), "view_as_float=False"),
-    "groups over rows": (lambda: FakeHQQ(4, 64, N=64, K=96), "groups of 64 do not divide"),
+    "groups over rows": (lambda: FakeHQQ(4, 64, N=64, K=96), "group_size = 64 does not divide"),
     "nothing unpacked": (lambda: with_unpack(lambda dtype=None: None), "HQQ|unpack"),
     "too few codes": (
         lambda: with_unpack(lambda dtype=None: torch.zeros(3, 64, dtype=torch.uint8)),

@@ -1,7 +1,7 @@
-"""What a GPTQ or an AWQ checkpoint stores of a layer, read as a `QuantizedWeight`.
+"""What other libraries store of a layer: GPTQ and AWQ checkpoints, and hqq's layers.
 
-Both store codes, zeros and scales transposed: a row of scales belongs to a group, a column to an
-output channel. Both pack codes into int32 words, and zeros too:
+The checkpoints store codes, zeros and scales transposed: a row of scales belongs to a group, a
+column to an output channel. Both pack codes into int32 words, and zeros too:
 
            qweight              qzeros                    codes of a word, from the lowest bits up
     GPTQ   (K * nbits / 32, N)  (groups, N * nbits / 32)  neighbours along k; zeros along n
@@ -13,13 +13,17 @@ Sources: the packing of AutoGPTQ (`qlinear_cuda.py`), of GPTQModel (`utils/model
 formats) and of AutoAWQ (`linear/gemm.py`).
 """
 
+import math
+
 import torch
 
+from gemlite_edu.numbers.checks import check_group_size
 from gemlite_edu.numbers.quantize import QuantizedWeight, check_nbits
 from gemlite_edu.packing import unpack_over_cols
 
 _WORD_BITS = 32
 _AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # the column that each field of a word holds
+_HQQ_NUMBERS = ("scale", "zero")  # in hqq's meta
 
 
 def from_gptq(qweight, qzeros, scales, g_idx=None, nbits=4, zeros_stored_minus_one=True):
@@ -71,6 +75,39 @@ def from_awq(qweight, qzeros, scales, nbits=4):
     groups = _groups(scales, K, words * len(_AWQ_ORDER))
     _check_shape("qzeros", qzeros, (groups, words))
     return _quantized(_read_awq(qweight).T, _read_awq(qzeros), scales, nbits)
+
+
+def codes_of_hqq(layer):
+    """(W_q (N, K) uint8, scales, zeros (N, groups), bits, group_size) of hqq's HQQLinear.
+
+    hqq need not be installed: what counts is `meta` and `unpack` (hqq 0.2.8).
+    """
+    meta = getattr(layer, "meta", None)
+    if not isinstance(meta, dict) or not callable(getattr(layer, "unpack", None)):
+        raise TypeError(f"from_hqqlinear takes hqq's HQQLinear, got {type(layer).__name__}")
+    if meta.get("axis") != 1:
+        raise ValueError(f"the HQQ layer has axis = {meta.get('axis')}: quantize it with axis=1")
+    if "scale" not in meta or "zero" not in meta:
+        raise ValueError("the HQQ layer's own scales are quantized or elsewhere: quantize it anew")
+    absent = {"shape", "nbits", "group_size"} - meta.keys()
+    if absent:
+        raise ValueError(f"the HQQ layer's meta has no {min(absent)}: it is not one of hqq 0.2")
+    if meta.get("view_as_float"):
+        raise ValueError("the HQQ layer is stored as floats: quantize it with view_as_float=False")
+    N, K = meta["shape"]
+    group_size, nbits = meta["group_size"] or K, math.ceil(meta["nbits"])
+    nbits = 8 if nbits > 4 else nbits  # hqq keeps 5 and 6 bits in bytes, too
+    check_group_size(group_size, K)
+    is_packed = meta.get("packing", True) is not None
+    codes = layer.unpack(dtype=torch.uint8) if is_packed else getattr(layer, "W_q", None)
+    if not isinstance(codes, torch.Tensor):
+        raise ValueError("the HQQ layer has no codes: initialize it")
+    counts = codes.numel() - N * K, *(meta[n].numel() - N * K // group_size for n in _HQQ_NUMBERS)
+    if counts[0] < 0 or any(counts[1:]):
+        raise ValueError(f"the HQQ layer has too few codes, scales or zeros for ({N}, {K})")
+    W_q = codes.detach().flatten()[: N * K].reshape(N, K).to(torch.uint8)
+    scales, zeros = (meta[name].reshape(N, K // group_size) for name in _HQQ_NUMBERS)
+    return W_q, scales, zeros, nbits, group_size
 
 
 def _quantized(W_q, zeros, scales, nbits):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gemlite_edu.layers.checkpoints import from_awq, from_gptq
+from gemlite_edu.layers.importers import from_awq, from_gptq
 from gemlite_edu.numbers.quantize import QuantizedWeight, quantize_linear
 from gemlite_edu.packing import pack_over_cols
 

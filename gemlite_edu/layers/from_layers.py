@@ -1,0 +1,117 @@
+"""From a layer that exists to a `GemLiteLinear`: GemLite's helpers.
+
+AxWy: x bits of activations, y of weights; "dynamic": activations are quantized in each call.
+"""
+
+import torch
+
+from gemlite_edu.layers.gemlite_linear import GemLiteLinear
+from gemlite_edu.layers.importers import codes_of_hqq
+from gemlite_edu.numbers.activations import scale_activations_fp8, scale_activations_int8
+from gemlite_edu.numbers.dtypes import DType
+
+_SIXTEEN_BITS = {torch.float16: DType.FP16, torch.bfloat16: DType.BF16}
+
+
+class _FromLayer:
+    """device: of the result; dtype: torch.float16 or torch.bfloat16, of x and y; None: the layer's
+    own, or float16 for a layer of another type."""
+
+    def __init__(self, device="cuda:0", dtype=None):
+        if dtype not in (None, *_SIXTEEN_BITS):
+            raise ValueError(f"dtype must be torch.float16 or torch.bfloat16, got {dtype}")
+        self.device, self.dtype = device, dtype
+
+    def _dtype_for(self, tensor):
+        own = tensor.dtype if tensor.dtype in _SIXTEEN_BITS else torch.float16
+        return _SIXTEEN_BITS[self.dtype or own]
+
+    def _packed(self, N, K, dtype, W_q, scales, zeros, bias, **options):
+        layer = GemLiteLinear(in_features=K, out_features=N, output_dtype=dtype, **options)
+        return layer.pack(W_q, scales, zeros, bias).to(self.device)
+
+
+class _FromLinear(_FromLayer):
+    """Weights of 8 bits per channel: the largest |w| of a row is the largest number of the type."""
+
+    weight_dtype, input_dtype = torch.int8, None
+
+    def from_linear(self, linear):
+        """A `GemLiteLinear` for a torch.nn.Linear, which stays as it is."""
+        if not isinstance(linear, torch.nn.Linear):
+            raise TypeError(f"from_linear takes a torch.nn.Linear, got {type(linear).__name__}")
+        W = linear.weight.detach()
+        dtype, (N, K) = self._dtype_for(W), W.shape
+        W_q, scales = _per_channel(W.float(), self.weight_dtype)
+        return self._packed(
+            N,
+            K,
+            dtype,
+            W_q,
+            scales,
+            None,
+            _bias(linear.bias, dtype),
+            W_nbits=8,
+            group_size=None,
+            input_dtype=self.input_dtype or dtype,
+            scaled_activations=self.input_dtype is not None,
+        )
+
+
+class A16W8(_FromLinear):
+    """16-bit x, int8 weights per channel."""
+
+
+class A8W8_int8_dynamic(_FromLinear):
+    """int8 x, a scale for each token; int8 weights per channel."""
+
+    input_dtype = DType.INT8
+
+
+class A8W8_fp8_dynamic(_FromLinear):
+    """fp8 (e4m3) x, a scale for each token; fp8 weights per channel."""
+
+    weight_dtype, input_dtype = torch.float8_e4m3fn, DType.FP8
+
+
+class A16Wn(_FromLayer):
+    """16-bit x, the codes of an HQQ layer."""
+
+    input_dtype = None
+
+    def from_hqqlinear(self, hqq_linear):
+        """A `GemLiteLinear` of the codes, scales and zeros that hqq found; its layer stays."""
+        W_q, scales, zeros, nbits, group_size = codes_of_hqq(hqq_linear)
+        dtype, (N, K) = self._dtype_for(hqq_linear.meta["scale"]), W_q.shape
+        return self._packed(
+            N,
+            K,
+            dtype,
+            W_q,
+            scales,
+            zeros,
+            _bias(getattr(hqq_linear, "bias", None), dtype),
+            W_nbits=nbits,
+            group_size=group_size,
+            input_dtype=self.input_dtype or dtype,
+            scaled_activations=self.input_dtype is not None,
+        )
+
+
+class A8Wn_dynamic(A16Wn):
+    """fp8 (e4m3) x, a scale for each token; the codes of an HQQ layer."""
+
+    input_dtype = DType.FP8
+
+
+def _per_channel(W, dtype):
+    """(W / scales as `dtype`, scales (N, 1) float32) of W (N, K) float32: a channel is a token."""
+    if W.device.type == "meta" or not W.numel():
+        raise ValueError(f"the weight has no numbers: it is {tuple(W.shape)} on {W.device}")
+    if not torch.isfinite(W).all():
+        raise ValueError("the weight has NaN or infinite entries: clean it before quantizing")
+    return scale_activations_int8(W) if dtype == torch.int8 else scale_activations_fp8(W, dtype)
+
+
+def _bias(bias, dtype):
+    return None if bias is None else bias.detach().to(dtype.value)
