@@ -84,8 +84,8 @@ def _fits_gemm(layout, types, N, machine):
     """Whether groups and rows are whole, so that bulk copies take them."""
     if N % N_TILE or layout.padded_K != layout.K or layout.K > LONGEST_K:
         return False
-    spec = FastGemm().completed(layout.nbits, group_size=layout.group_size)
-    return spec.layout(layout.K) == layout
+    weights = FastGemm(nbits=layout.nbits, group_size=layout.group_size).weights
+    return weights.layout(layout.K) == layout
 
 
 GEMV_FAST = CudaProduct(FastGemv(), plan_gemv, _fits_gemv, TURING, (99, 0), X_TILE)

@@ -16,11 +16,11 @@ GROUP_SIZE = 128
 class _RungSpec(FastGemv):
     """gemv_a16wn_fast, launched as a rung's `Shape` says: for one row of x of whole tiles."""
 
-    shape: Shape
+    launched: Shape
 
     def plan(self, M, N, K, machine):
         """The `Plan` for y (1, N)."""
-        tile, shape = self.layout(K).tile, self.shape
+        tile, shape = self.layout(K).tile, self.launched
         if M > 1 or K % tile:
             raise ValueError(f"a rung takes one row of x, of whole tiles of {tile}, got {M} x {K}")
         usual = super().plan(M, N, K, machine).product
@@ -49,7 +49,7 @@ class RungKernel(Kernel):
 
     def __init__(self, rung, nbits):
         spec = _RungSpec(
-            nbits=nbits, x_dtype=torch.float16, group_size=GROUP_SIZE, shape=rung.shape
+            nbits=nbits, x_dtype=torch.float16, group_size=GROUP_SIZE, launched=rung.shape
         )
         super().__init__(spec)
         self.rung = rung
