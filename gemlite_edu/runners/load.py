@@ -30,7 +30,7 @@ def load(
     device: "cpu" compiles for the simulator now, "cuda" for the current GPU now; "auto" compiles at
         the first call for where its tensors are. How many rows x has is compiled in, as 1, 2, 4 or
         8 at a time; "now" compiles for one.
-    time_limit: seconds after which the simulator stops a kernel.
+    time_limit: seconds of processor time after which the simulator stops a kernel.
     group_size: how many neighbours along K share a scale and zero; None: all of a row.
     y_dtype: of ternary kernels: torch.int32, as None, or torch.float16 or torch.bfloat16, scaled.
     fragment: of gemm_a8w2_wmma: "8x32x16", "16x16x16", as None, or "32x8x16": tokens x outputs x k.

@@ -11,13 +11,13 @@ import pytest
 from gemlite_edu.runners import build_cache
 
 LOAD = """
-import time
+import os
 import torch
-from gemlite_edu import simulator
 from gemlite_edu import load
-start = time.perf_counter()
+from gemlite_edu.runners import simulator
+start = sum(os.times()[:4])
 load("gemv_a16wn_fp32", nbits=4, device="cpu")
-print(time.perf_counter() - start)
+print(sum(os.times()[:4]) - start)
 """
 
 

@@ -19,6 +19,7 @@ _KERNEL_FLAGS = (
     "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off -include cuda_runtime.h"
 ).split()
 _RUNNER_FLAGS = "-std=c++17 -O2 -pthread -rdynamic -U_FORTIFY_SOURCE".split()
+_RUNNER_LIBRARIES = "-ldl -lrt".split()
 _VECTOR_TYPE = re.compile(r"\b(?:u?char4|u?int[24]|float[24])\b")
 _EXTERN_SHARED = re.compile(
     r"extern\s+__shared__\s+(?:__align__\s*\([^)]*\)\s*)?([\w:]+(?:\s+[\w:]+)*?)\s+(\w+)\s*\[\s*\]"
@@ -148,7 +149,8 @@ def build_runner():
     source = _HERE / "runner" / "runner.cpp"
 
     def build(folder):
-        command = [compiler, *_RUNNER_FLAGS, str(source), "-o", str(folder / "runner"), "-ldl"]
+        program = ["-o", str(folder / "runner"), *_RUNNER_LIBRARIES]
+        command = [compiler, *_RUNNER_FLAGS, str(source), *program]
         result = _compile(command)
         if result.returncode:
             raise RuntimeError(f"{compiler} could not compile the simulator:\n{result.stderr}")

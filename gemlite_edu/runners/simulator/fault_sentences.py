@@ -13,8 +13,9 @@ _SIGNALS = {
 def too_long(time_limit):
     """Of a kernel that was stopped."""
     return (
-        f"the kernel did not end within {time_limit:g} s and was stopped: look for a loop "
-        "whose condition never becomes false; load(..., time_limit=...) sets the limit"
+        f"the kernel did not end within {time_limit:g} s of processor time and was stopped: "
+        "look for a loop whose condition never becomes false; "
+        "load(..., time_limit=...) sets the limit"
     )
 
 
@@ -31,6 +32,13 @@ def fault_sentence(status, tensors, time_limit):
     if word in _SENTENCES:
         return _SENTENCES[word](*fields)
     return f"the simulator failed: {status}"
+
+
+def _asleep():
+    return (
+        "the kernel waited without computing until it was stopped: "
+        "look for a call that sleeps or waits for something outside the kernel"
+    )
 
 
 def _signal(number, address, *position):
@@ -139,6 +147,7 @@ _MATRIX_MISTAKES = {
 
 
 _SENTENCES = {
+    "asleep": _asleep,
     "signal": _signal,
     "shared": _beyond_shared,
     "misaligned": _misaligned,

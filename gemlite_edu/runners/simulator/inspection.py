@@ -11,6 +11,8 @@ from gemlite_edu.runners.simulator.finding_sentences import Found
 from gemlite_edu.runners.simulator.instrument import lines_of
 from gemlite_edu.runners.simulator.report import Finding, MemoryLine, Phase, Report, Request
 from gemlite_edu.runners.simulator.run import (
+    ASLEEP,
+    SAME_AGAIN,
     Tensor,
     count_workers,
     run_once,
@@ -31,10 +33,10 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
     sites = library.parent / "sites.txt"
     workers = count_workers(launch)
     raw, printed = run_once(library, arguments, launch, time_limit, workers, sites)
-    if workers > 1 and ("\nfinding " in raw or not _ended(raw)):
+    if workers > 1 and ("\nfinding " in raw or not _status(raw).startswith(SAME_AGAIN)):
         # One worker meets what is wrong in the order of the blocks: the same in every run.
         again, printed = run_once(library, arguments, launch, time_limit, 1, sites)
-        raw = raw if again.rpartition("\n")[2].startswith("endless") else again
+        raw = raw if _status(again).startswith(("endless", ASLEEP)) else again
     show_what_it_printed(printed)
     text = _Text(library, source, tensors_by_name(arguments), launch)
     *rows, status = raw.splitlines()
@@ -54,9 +56,9 @@ def _output(arguments):
     return next((a.value for a in arguments if isinstance(a, Tensor) and a.is_output), None)
 
 
-def _ended(raw):
-    """Whether another run would say nothing else: the kernel ended, or did not in its time."""
-    return raw.rpartition("\n")[2].startswith(("done", "endless"))
+def _status(raw):
+    """The last line of the runner's report."""
+    return raw.rpartition("\n")[2]
 
 
 def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0):

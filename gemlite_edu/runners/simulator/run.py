@@ -17,10 +17,10 @@ _ALIGNMENT = 256
 _MAX_WORKERS = 16
 _POISON = 0xFF
 _PRINTED_LINES = 100
-_PATIENCE = 5.0  # seconds that a runner may take to stop by itself
 
 MAX_THREADS = 1024  # in a block
-STOPPED = "endless"  # in place of the report of a runner that was killed
+ASLEEP = "asleep"  # in place of the report of a runner that was killed
+SAME_AGAIN = ("done", "endless", ASLEEP)  # after these, another run would say nothing else
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ class NullPointer:
 def run_kernel(library, arguments, launch, time_limit):
     """Launch the kernel in `library` (from `build_kernel`) with `arguments` in order.
 
-    time_limit: seconds. Outputs are written in place.
+    time_limit: seconds of processor time, for each worker. Outputs are written in place.
     Raises KernelFault with a sentence for a write outside a tensor, to an input or beyond the
     dynamic shared memory, an access well outside, lanes that wait for ever, or no end in time.
     A read up to 255 bytes past a tensor finds NaN instead: tensors start at multiples of 256 bytes.
     """
     workers = count_workers(launch)
     status, printed = run_once(library, arguments, launch, time_limit, workers)
-    if status not in ("done", STOPPED) and workers > 1:
+    if status not in SAME_AGAIN and workers > 1:
         # One worker meets the faults in the order of the blocks: the message is always the same.
         again, printed = run_once(library, arguments, launch, time_limit, workers=1)
-        status = status if again in ("done", STOPPED) else again
+        status = status if again in SAME_AGAIN else again
     show_what_it_printed(printed)
     if status != "done":
         raise KernelFault(fault_sentence(status, tensors_by_name(arguments), time_limit))
@@ -96,7 +96,7 @@ def tensors_by_name(arguments):
 
 
 def run_once(library, arguments, launch, time_limit, workers, sites="-"):
-    """(the runner's report, STOPPED if it was stopped at the time limit; what the kernel printed).
+    """(the runner's report, ASLEEP if it had to be killed; what the kernel printed).
 
     sites: path of an instrumented kernel's sites.txt. Outputs are written only if the report ends
     with "done".
@@ -112,9 +112,8 @@ def run_once(library, arguments, launch, time_limit, workers, sites="-"):
             limit = SIMULATED.shared_bytes_per_block
             numbers = [*launch.grid, launch.threads, launch.shared_bytes, limit]
             words = [sites, time_limit, workers, *numbers, *_argument_words(arguments, offsets)]
-            # An instrumented kernel is stopped by the runner, which knows where it was.
-            patience = time_limit if sites == "-" else time_limit + _PATIENCE
-            report, printed = _spawn([build_runner(), library, memory], words, patience)
+            command = [build_runner(), library, memory, *words]
+            report, printed = _spawn(command, memory, wall_limit(time_limit))
             if report.endswith("done"):
                 _read(room, tensors, offsets)
             return report, printed
@@ -174,22 +173,25 @@ def _argument_words(arguments, offsets):
             yield f"p:{argument.name}:{offsets[argument.name]}:{size}:{each}:{access}"
 
 
-def _spawn(program, words, time_limit):
-    """(the runner's report or STOPPED, what the kernel printed)."""
-    with tempfile.TemporaryFile() as report, tempfile.TemporaryFile() as printed:
-        command = [str(word) for word in [*program, report.fileno(), *words]]
-        status = STOPPED
+def wall_limit(time_limit):
+    """Seconds until a runner is killed that never uses up its processor time: it sleeps."""
+    return 60 + 20 * time_limit
+
+
+def _spawn(command, memory, seconds):
+    """(the runner's report or ASLEEP, what the kernel printed)."""
+    with tempfile.TemporaryFile() as printed:
+        status = ASLEEP
         try:
             result = subprocess.run(
-                command,
-                pass_fds=[program[-1], report.fileno()],
+                [str(word) for word in command],
+                pass_fds=[memory],
                 stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=subprocess.STDOUT,
-                timeout=time_limit,
+                stdout=subprocess.PIPE,  # with a pipe to read, run() waits without polling
+                stderr=printed,
+                timeout=seconds,
             )
-            report.seek(0)
-            status = report.read().decode(errors="replace")
+            status = result.stdout.decode(errors="replace")
             status = status or f"the runner ended with {result.returncode} and without a report"
         except subprocess.TimeoutExpired:
             pass

@@ -4,7 +4,6 @@
 """
 
 import re
-import time
 
 import pytest
 import torch
@@ -868,9 +867,7 @@ ENDLESS = {
 
 @cases(ENDLESS)
 def test_an_endless_loop_is_stopped_and_its_line_named(inspect, statements, words, options):
-    start = time.monotonic()
     report, text = inspect(statements, time_limit=0.5, **options)
-    assert time.monotonic() - start < 5
     assert report.y is None
     assert_at(report.findings[0], text, ["0.5 s", *words])
 

@@ -1,14 +1,12 @@
 // The instruments of a run: one Watch for each worker, merged and written to the report at its end.
 #pragma once
 #include <inttypes.h>
-#include <math.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/time.h>
 
 #include <memory>
 #include <mutex>
 
+#include "../runner/time_limit.h"
 #include "lockstep.h"
 #include "watch.h"
 #include "watched_copies.h"
@@ -74,7 +72,7 @@ inline void write_unfinished_report() {
   write_report(watch->ledger, watch->findings);
 }
 
-inline void begin_instruments(const char* sites_path, double time_limit) {
+inline void begin_instruments(const char* sites_path) {
   instruments = std::make_unique<Instruments>();
   instruments->sites.read(sites_path);
   instruments->sites.library = find_library().begin;
@@ -83,11 +81,7 @@ inline void begin_instruments(const char* sites_path, double time_limit) {
   }
   before_last_line = write_unfinished_report;
   when_in_step = [](int first_lane, unsigned mask) { watch->join_clocks(first_lane, mask); };
-  signal(SIGALRM, [](int) { time_is_up = true; });
-  itimerval timer = {};
-  timer.it_value.tv_sec = static_cast<time_t>(time_limit);
-  timer.it_value.tv_usec = static_cast<suseconds_t>(fmod(time_limit, 1.0) * 1e6);
-  setitimer(ITIMER_REAL, &timer, nullptr);
+  when_time_is_up = [] { time_is_up = true; };
 }
 
 inline void merge_into_report(const Watch& finished) {

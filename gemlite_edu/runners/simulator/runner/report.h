@@ -1,4 +1,4 @@
-// How the runner tells what happened: to REPORT_FD, one line "word fields..." last.
+// How the runner tells what happened: on the stdout it began with, one line "word fields..." last.
 #pragma once
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +8,12 @@
 #include <atomic>
 
 inline int report_fd;
+// A kernel that prints to its stdout reaches stderr instead.
+inline void keep_stdout_for_reports() {
+  report_fd = dup(STDOUT_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
 // What is to be written before the last line; the instruments' findings and counts.
 inline void (*before_last_line)() = nullptr;
 

@@ -1,6 +1,6 @@
 // The simulator's process: runs one launch of one kernel and exits.
 //
-//   runner KERNEL.so MEMFD REPORT_FD SITES TIME_LIMIT WORKERS
+//   runner KERNEL.so MEMFD SITES TIME_LIMIT WORKERS
 //          GRID_X GRID_Y THREADS SHARED_BYTES SHARED_LIMIT ARGUMENT...
 //   SITES    = the file that instrument.py wrote for an instrumented kernel, or - for a plain one
 //   ARGUMENT = p:NAME:OFFSET:BYTES:ELEMENT_BYTES:ACCESS   tensor in the memfd, ACCESS r or w
@@ -9,8 +9,8 @@
 //
 // A block is one OS thread, its lanes are fibers on it. In a plain run each lane runs, in order of
 // their index, until it waits or ends; instruments/lockstep.h says how an instrumented kernel runs.
-// What happened goes to REPORT_FD, last one line "word fields...": see report() calls; "done" means
-// that the kernel ran to its end. A kernel's printf goes to stdout.
+// What happened goes to stdout, last one line "word fields...": see report() calls; "done" means
+// that the kernel ran to its end. A kernel's printf goes to stderr.
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +30,7 @@
 #include "phases.h"
 #include "shared_memory.h"
 #include "tensors.h"
+#include "time_limit.h"
 #include "warp_operations.h"
 
 extern "C" __thread SimHere sim_here = {};
@@ -66,6 +67,7 @@ void run_block(std::vector<Lane>& lanes) {
 
 void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dynamic_shared)()) {
   use_own_signal_stack();
+  limit_own_time();
   Block own;
   own.lanes = std::vector<Lane>(launch.threads);
   block = &own;
@@ -200,15 +202,15 @@ void sim_bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) {
 }
 
 int main(int, char** argv) {
-  const int memfd = atoi(argv[2]), workers = atoi(argv[6]);
-  const std::string sites = argv[4];
-  report_fd = atoi(argv[3]);
-  launch.grid_x = static_cast<unsigned>(atol(argv[7]));
-  launch.grid_y = static_cast<unsigned>(atol(argv[8]));
-  launch.threads = static_cast<unsigned>(atol(argv[9]));
-  launch.shared_bytes = static_cast<size_t>(atol(argv[10]));
-  launch.shared_limit = static_cast<size_t>(atol(argv[11]));
-  char** first = argv + 12;
+  const int memfd = atoi(argv[2]), workers = atoi(argv[5]);
+  const std::string sites = argv[3];
+  keep_stdout_for_reports();
+  launch.grid_x = static_cast<unsigned>(atol(argv[6]));
+  launch.grid_y = static_cast<unsigned>(atol(argv[7]));
+  launch.threads = static_cast<unsigned>(atol(argv[8]));
+  launch.shared_bytes = static_cast<size_t>(atol(argv[9]));
+  launch.shared_limit = static_cast<size_t>(atol(argv[10]));
+  char** first = argv + 11;
   char** last = first;
   while (*last) ++last;
 
@@ -220,8 +222,9 @@ int main(int, char** argv) {
 
   std::vector<int32_t> integers;
   read_arguments(memfd, first, last, integers);
-  if (sites != "-") begin_instruments(sites.c_str(), atof(argv[5]));
+  if (sites != "-") begin_instruments(sites.c_str());
   catch_faults();
+  begin_time_limit(atof(argv[4]));
   limit_printing();
 
   std::atomic<unsigned> next{0};
