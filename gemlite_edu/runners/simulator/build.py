@@ -11,12 +11,13 @@ from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.kernels.sources import explain_compiler_error
 from gemlite_edu.runners.build_cache import cached_build, program_identity
 from gemlite_edu.runners.simulator.instrument import INSTRUMENTED_FLAGS, label_calls, write_sites
+from gemlite_edu.runners.simulator.precompiled import header_to_include
 
 _HERE = Path(__file__).parent
 SHIM = _HERE / "shim"
 _KERNEL_FLAGS = (
     "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
-    "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off -include cuda_runtime.h"
+    "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off"
 ).split()
 _RUNNER_FLAGS = "-std=c++17 -O2 -pthread -rdynamic -U_FORTIFY_SOURCE".split()
 _RUNNER_LIBRARIES = "-ldl -lrt".split()
@@ -42,12 +43,16 @@ def find_instrumenting_compiler():
     """Path of g++, whose thread sanitizer the instruments were validated with."""
     for name in (os.environ.get("CXX"), "g++"):
         path = name and shutil.which(name)
-        if path and "clang" not in os.path.basename(os.path.realpath(path)):
+        if path and not _is_clang(path):
             return path
     raise RuntimeError(
         "no g++ found, and the simulator's instruments are built with it: "
         "install g++ (Debian, Ubuntu: sudo apt install g++)"
     )
+
+
+def _is_clang(path):
+    return "clang" in os.path.basename(os.path.realpath(path))
 
 
 def build_kernel(text, entry, defines, replace=None):
@@ -60,8 +65,8 @@ def build_kernel(text, entry, defines, replace=None):
     compiler = find_compiler()
 
     def build(folder):
-        source = _write_source(folder, text)
-        _compile_kernel([compiler, *flags, "-shared", source, "-o", folder / "kernel.so"], replace)
+        command = _compile_command(compiler, flags, folder, text)
+        _compile_kernel([*command, "-shared", "-o", folder / "kernel.so"], replace)
 
     key = ("simulated kernel", text, *flags, _shim_text(), program_identity(compiler))
     return cached_build(key, build) / "kernel.so"
@@ -75,7 +80,7 @@ def build_instrumented_kernel(text, entry, defines, replace=None):
     compiler = find_instrumenting_compiler()
 
     def build(folder):
-        command = [compiler, *flags, _write_source(folder, text)]
+        command = _compile_command(compiler, flags, folder, text)
         reads = _build_instrumented(command, folder, dynamic_name, replace)
         (folder / "reads.json").write_text(json.dumps(reads))
         (folder / "flags.json").write_text(json.dumps(flags))
@@ -103,7 +108,7 @@ def _find_partly_used(text, flags, reads):
     compiler = find_instrumenting_compiler()
 
     def build(folder):
-        command = [compiler, *flags, _write_source(folder, text)]
+        command = _compile_command(compiler, flags, folder, text)
         split_reads = _build_instrumented(command, folder, dynamic_name, replace=None)
         partly = sorted(line for line in reads if split_reads[line] < reads[line])
         (folder / "partly_used.txt").write_text("".join(f"{line}\n" for line in partly))
@@ -131,10 +136,14 @@ def _prepare(text, entry, defines):
     return text, flags + [f"-D{name}={value}" for name, value in defines.items()]
 
 
-def _write_source(folder, text):
+def _compile_command(compiler, flags, folder, text):
+    """What compiles the text, written into the folder; what to make of it is still to be said."""
     source = folder / "kernel.cpp"
     source.write_text(text, encoding="utf-8", errors="replace")
-    return source
+    header = SHIM / "cuda_runtime.h"
+    if not _is_clang(compiler):  # which refuses a precompiled header instead of reading the text
+        header = header_to_include(compiler, flags, SHIM, _shim_text())
+    return [compiler, *flags, "-include", header, source]
 
 
 def _compile_kernel(command, replace):

@@ -1,0 +1,29 @@
+"""The header that every kernel's text begins with, parsed once instead of in every compile."""
+
+import subprocess
+
+from gemlite_edu.runners.build_cache import cached_build, program_identity
+
+_HEADER = "cuda_runtime.h"
+
+
+def header_to_include(compiler, flags, shim, shim_text):
+    """Path of a header that includes the shim's; g++ finds its precompiled form beside it.
+
+    flags: those of the compiles that will include it. Where g++ cannot use the precompiled form,
+    for example because a flag defines a macro that the shim mentions, it reads the text instead.
+    """
+    flags = [flag for flag in flags if not _defines_for_kernel(flag)]
+
+    def build(folder):
+        header = folder / _HEADER
+        header.write_text(f'#include "{shim / _HEADER}"\n')
+        command = [compiler, *flags, "-x", "c++-header", header, "-o", f"{header}.gch"]
+        subprocess.run([str(word) for word in command], capture_output=True)
+
+    key = ("header", str(shim), shim_text, *flags, program_identity(compiler))
+    return cached_build(key, build) / _HEADER
+
+
+def _defines_for_kernel(flag):
+    return flag.startswith("-D") and not flag.startswith("-DSIM_")
