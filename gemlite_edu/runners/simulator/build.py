@@ -19,6 +19,8 @@ _KERNEL_FLAGS = (
     "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
     "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off"
 ).split()
+# The runner, which loads the library, brings the C and C++ libraries along.
+_LIBRARY_FLAGS = "-shared -nodefaultlibs -lgcc".split()
 _RUNNER_FLAGS = "-std=c++17 -O2 -pthread -rdynamic -U_FORTIFY_SOURCE".split()
 _RUNNER_LIBRARIES = "-ldl -lrt".split()
 _VECTOR_TYPE = re.compile(r"\b(?:u?char4|u?int[24]|float[24])\b")
@@ -66,9 +68,9 @@ def build_kernel(text, entry, defines, replace=None):
 
     def build(folder):
         command = _compile_command(compiler, flags, folder, text)
-        _compile_kernel([*command, "-shared", "-o", folder / "kernel.so"], replace)
+        _compile_kernel([*command, "-o", folder / "kernel.so", *_LIBRARY_FLAGS], replace)
 
-    key = ("simulated kernel", text, *flags, _shim_text(), program_identity(compiler))
+    key = ("simulated kernel", text, *flags, *_of_every_kernel(compiler))
     return cached_build(key, build) / "kernel.so"
 
 
@@ -118,7 +120,7 @@ def _find_partly_used(text, flags, reads):
 
 
 def _instrumented_key(text, flags, compiler):
-    key = ("instrumented kernel", text, *flags, _shim_text(), program_identity(compiler))
+    key = ("instrumented kernel", text, *flags, *_of_every_kernel(compiler))
     return key + tuple((_HERE / name).read_text() for name in ("instrument.py", "program_order.py"))
 
 
@@ -126,7 +128,7 @@ def _build_instrumented(command, folder, dynamic_name, replace):
     assembly, library = folder / "kernel.s", folder / "kernel.so"
     _compile_kernel([*command, "-S", "-o", assembly], replace)
     assembly.write_text(label_calls(assembly.read_text()))
-    _compile_kernel([command[0], "-shared", assembly, "-o", library], replace)
+    _compile_kernel([command[0], assembly, "-o", library, *_LIBRARY_FLAGS], replace)
     return write_sites(library, dynamic_name, SHIM)
 
 
@@ -134,6 +136,11 @@ def _prepare(text, entry, defines):
     text = f"{text}{_define_dynamic_shared(text)}\n#include <bindings.h>\n"
     flags = [*_KERNEL_FLAGS, f"-I{_HERE / 'shim'}", f"-DKERNEL={entry}"]
     return text, flags + [f"-D{name}={value}" for name, value in defines.items()]
+
+
+def _of_every_kernel(compiler):
+    """What every kernel's library depends on, beside its text and the flags of its compile."""
+    return *_LIBRARY_FLAGS, _shim_text(), program_identity(compiler)
 
 
 def _compile_command(compiler, flags, folder, text):
