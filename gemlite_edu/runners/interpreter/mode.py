@@ -5,6 +5,7 @@ compiled later in the same process would fail. And it lacks the functions that t
 in Triton (`tl.zeros`, `tl.cdiv`), unless TRITON_INTERPRET was set for the whole process.
 """
 
+import inspect
 from contextlib import contextmanager
 from functools import cache
 
@@ -18,6 +19,7 @@ def interpreting():
     before = [dict(vars(place)) for place in places]
     try:
         _patch_after_the_interpreter()
+        _replace_builtins_once()
         for module, name, function in _written_in_triton():
             setattr(module, name, function)
             module.interpreter_semantic = interpreter.interpreter_semantic  # their own text asks it
@@ -38,6 +40,32 @@ def _patch_after_the_interpreter():
         tensor.__index__ = lambda self: int(self.handle.data.item())
 
     interpreter._patch_lang_tensor = patched
+
+
+def _replace_builtins_once():
+    """The interpreter looks for builtins to replace at every call of a function that a kernel uses.
+
+    That search took a quarter of its time, and found nothing after the first call.
+    """
+    from triton.runtime import interpreter
+
+    original = interpreter._patch_builtin
+    found = {place: _builtins(place) for place in _places()}
+
+    def patched(place, *others):
+        names = found[place].items()
+        if any(getattr(place, name) is function for name, function in names):
+            original(place, *others)
+
+    interpreter._patch_builtin = patched
+
+
+@cache
+def _builtins(place):
+    """{name: function} of the builtins in a module or class of triton that is not yet changed."""
+    from triton.language import core
+
+    return {name: f for name, f in inspect.getmembers(place) if core.is_builtin(f)}
 
 
 def _places():
