@@ -1,4 +1,5 @@
 import pytest
+from processor_time import ProcessorTime
 
 # Answers of learners: the checker's tests read them, nobody imports them.
 collect_ignore = ["wrong", "right"]
@@ -8,6 +9,7 @@ EVERY_CASE = "every_case"
 
 def pytest_configure(config):
     config.addinivalue_line("markers", f"{EVERY_CASE}: minutes of cases; `-m {EVERY_CASE}` runs it")
+    config.pluginmanager.register(ProcessorTime(is_worker=hasattr(config, "workerinput")))
 
 
 def pytest_collection_modifyitems(config, items):

@@ -14,6 +14,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
+INSTALL_SECONDS = os.path.join(VENV, "install-seconds")  # of processor time; `make test` prints it
 OLDEST, NEWEST = (3, 11), (3, 14)
 
 
@@ -22,6 +23,7 @@ def main(extra):
     python = find_python()
     stamp, wanted = os.path.join(VENV, "installed-" + extra), fingerprint(python)
     if read(stamp) == wanted:
+        write(INSTALL_SECONDS, "0")
         return
     print("Installing into .venv (once; it takes some minutes and about 2 GB)", flush=True)
     if read(os.path.join(VENV, "made-with")) != python + ROOT:
@@ -35,6 +37,7 @@ def main(extra):
     )
     quiet_jupyterlab()
     write(stamp, wanted)
+    write(INSTALL_SECONDS, "%.1f" % sum(os.times()[:4]))
 
 
 def check_compiler():
