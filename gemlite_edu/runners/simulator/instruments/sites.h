@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <algorithm>
 #include <vector>
 
 struct SharedArray {
@@ -22,6 +21,7 @@ struct Sites {
   std::vector<unsigned> rank;       // in which order the calls are run, see program_order.py
   std::vector<uintptr_t> next;      // of `leads`, where the block behind begins; 0 if unknown
   std::vector<SharedArray> arrays;
+  std::vector<int> site_at;  // of each address up to the last call: the number of the next call
 
   // Lines "site RETURN LINE LEADS LOOP_END NEXT RANK" and "array OFFSET BYTES KIND", as instrument.py writes them.
   void read(const char* path) {
@@ -43,11 +43,12 @@ struct Sites {
       }
     }
     fclose(file);
+    for (size_t i = 0; i < returns.size(); ++i) site_at.resize(returns[i] + 1, static_cast<int>(i));
   }
 
   int site(uintptr_t place) const {
-    const auto found = std::lower_bound(returns.begin(), returns.end(), place - library);
-    return static_cast<int>(found - returns.begin());
+    const uintptr_t at = place - library;
+    return at < site_at.size() ? site_at[at] : static_cast<int>(returns.size());
   }
 
   bool leads_to_access(uintptr_t place) const {
