@@ -4,6 +4,7 @@ One 4-bit GEMV of 4096 x 4096, M = 1, in the simulator and on the GPU if there i
 256 x 4096 under the simulator's instruments; and a Triton GEMV in the interpreter.
 """
 
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from gemlite_edu.runners import info
 from gemlite_edu.runners.load import load
 from gemlite_lab.bench import interpreter_loop
 
+RUNS = 3  # of each figure
 _KERNEL, _HOLE, _SIZE = "gemv_a16wn_fp32", "dequant_dot", 4096
 _LOAD = """
 import time
@@ -38,7 +40,7 @@ def print_figures():
 
 
 def figures():
-    """{figure: seconds}, the median of three."""
+    """{figure: seconds}, each the median of its runs."""
     torch.manual_seed(0)
     W_q = torch.randint(0, 16, (_SIZE, _SIZE), dtype=torch.uint8)
     W_packed, x = pack_warped_int32(W_q, 4), torch.randn(1, _SIZE).half()
@@ -68,7 +70,7 @@ def figures():
 
 
 def _median(measure):
-    return sorted(measure() for _ in range(3))[1]
+    return statistics.median(measure() for _ in range(RUNS))
 
 
 def _answer(kernel, device, W_packed, x):
@@ -102,11 +104,11 @@ def _load_in_new_process(device):
 
 
 def _interpreter_loop():
-    """The median of three: (from a changed function to an answer, a run)."""
+    """Medians: (from a changed function to an answer, a run)."""
     case = interpreter_loop.problem()
     with tempfile.TemporaryDirectory() as folder:
-        found = [interpreter_loop.seconds(folder, *case) for _ in range(3)]
-    return [sorted(column)[1] for column in zip(*found, strict=True)]
+        found = [interpreter_loop.seconds(folder, *case) for _ in range(RUNS)]
+    return [statistics.median(column) for column in zip(*found, strict=True)]
 
 
 def _number_of(*arguments):
