@@ -419,6 +419,9 @@ BUGS = {
 }
 
 
+MOST_CASES_OF_A_BUG = 20
+
+
 @pytest.mark.parametrize("bug", BUGS)
 @both_directions
 def test_a_bug_of_torchao_is_far_outside_of_the_bound(bug, direction):
@@ -429,7 +432,7 @@ def test_a_bug_of_torchao_is_far_outside_of_the_bound(bug, direction):
         if (case.direction, case.call) == (direction, CONFIG)
         and case.products < 2**24
         and is_met(case)
-    ]
+    ][:MOST_CASES_OF_A_BUG]
     far = 0
     for case in cases:
         inputs = make_case(case)
