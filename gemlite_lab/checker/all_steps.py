@@ -4,13 +4,14 @@ The simulator judges. What it finds lies in functions that the learner did not w
 of the learner's calls is followed too, to say which of them is wrong.
 """
 
-from functools import cache
+from functools import cache, partial
 
 import torch
 
 from gemlite_edu.numbers.errors import KernelFault, KernelTextError
 from gemlite_lab.checker.all_steps_schedule import Schedule
 from gemlite_lab.checker.all_steps_trace import trace
+from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.exercise import CheckFailed, Exercise
 from gemlite_lab.checker.ternary_cases import (
@@ -32,10 +33,12 @@ def _plan(K):
 
 @cache
 def _cases():
-    length = _plan(32).defines["BLOCK_K"]
-    return [
-        random_case(GEMM, _M, _N, int(steps * length), seed) for seed, steps in enumerate(_STEPS)
-    ]
+    return [_case(steps, seed) for seed, steps in enumerate(_STEPS)]
+
+
+def _case(steps, seed):
+    K = int(steps * _plan(32).defines["BLOCK_K"])
+    return random_case(GEMM, _M, _N, K, seed)
 
 
 def _num_steps(case):
@@ -115,7 +118,7 @@ ALL_STEPS = Exercise(
         "number stays the same; decode_step must not be called there.",
     ),
     cases=_cases,
+    fresh=lambda seed: fresh(partial(_case, _STEPS[0]), seed),
     expected=lambda case: (right_output(case), None),
     run=_run,
-    mistakes={},
 )

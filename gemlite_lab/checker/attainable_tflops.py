@@ -38,41 +38,13 @@ def _batches():
     ]
 
 
-def _per_byte(M, case):
-    return 2 * M * case.N * case.K / case.nbytes(M)
-
-
-def _roofs(per_byte=_per_byte, memory=1.0, combine=min):
-    """The mistake of another intensity, another memory roof, or no minimum of the two roofs.
-
-    memory: a factor on the memory roof.
-    """
-
-    def output(case):
-        def tflops(M):
-            limit = per_byte(M, case) * case.read_gb_per_s * memory / 1e3
-            return combine(limit, case.matmul_tflops)
-
-        return _of_each_M(tflops, case)
-
-    return output
-
-
-def _scaled(factor):
-    return lambda case: _of_each_M(lambda M: _right_tflops(M, case) * factor, case)
-
-
-def _of_each_M(tflops, case):
-    return torch.tensor([tflops(M) for M in case.Ms], dtype=torch.float64)
-
-
 def _right_tflops(M, case):
     per_byte = roofline.intensity(M, case.N, case.K, case.nbytes(M))
     return roofline.attainable_tflops(per_byte, case.read_gb_per_s, case.matmul_tflops)
 
 
 def _expected(case):
-    right = _of_each_M(lambda M: _right_tflops(M, case), case)
+    right = torch.tensor([_right_tflops(M, case) for M in case.Ms], dtype=torch.float64)
     return right, right * _TOLERANCE
 
 
@@ -99,34 +71,4 @@ ATTAINABLE_TFLOPS = Exercise(
     cases=_batches,
     expected=_expected,
     run=_run,
-    mistakes={
-        "the higher of the two limits is taken": _roofs(combine=max),
-        "only the limit of the memory is taken": _roofs(combine=lambda memory, compute: memory),
-        "only the limit of the arithmetic is taken": _roofs(
-            combine=lambda memory, compute: compute
-        ),
-        "the two limits are added": _roofs(combine=lambda memory, compute: memory + compute),
-        "the times of reading and of computing are added, as if they did not overlap": _roofs(
-            combine=lambda memory, compute: 1 / (1 / memory + 1 / compute)
-        ),
-        "a product and its sum are counted as one operation": _roofs(
-            lambda M, case: _per_byte(M, case) / 2
-        ),
-        "the bytes are divided by the operations; it is operations per byte": _roofs(
-            lambda M, case: 1 / _per_byte(M, case)
-        ),
-        "the operations of one row of x are counted, not those of all M": _roofs(
-            lambda M, case: _per_byte(M, case) / M
-        ),
-        "the limit of the memory is in GFLOP/s, that of the arithmetic in TFLOP/s": _roofs(
-            memory=1e3
-        ),
-        "the limit of the memory is a thousand times too low: 1 TFLOP/s is 1e3 GFLOP/s": _roofs(
-            memory=1e-3
-        ),
-        "nbytes is taken as bits, and divided by 8": _roofs(memory=8.0),
-        "a GB is taken as 2**30 bytes; in GB/s it is 1e9": _roofs(memory=2**30 / 1e9),
-        "the result is in GFLOP/s": _scaled(1e3),
-        "the result is in FLOP/s": _scaled(1e12),
-    },
 )

@@ -13,7 +13,6 @@ from gemlite_lab.lesson.toy_card import ToyCard
 
 # A toy card has no noise. Half of what an untimed launch adds that 1000 timed ones wait for.
 _TOLERANCE = 0.0005
-_LAUNCHES = 100  # in the scripts as the notebook shows them
 # One card for each: every launch of a short script, and some launch of any ten, is interrupted.
 _INTERRUPTIONS = (*range(40), *range(40, 500, 10))
 _LARGER_THAN_L2 = (  # GB/s, bytes of the L2, bytes of the weights
@@ -108,36 +107,14 @@ def _without_l2(case):
     return _without(l2_gb_per_s=case.card.read_gb_per_s)(case)
 
 
-def _wrong(microseconds):
-    """case -> the output of an answer that returns microseconds(case)."""
-    return lambda case: number(microseconds(case))
-
-
-def _of_a_run(case):
-    """The time of one launch of each copy, with just as many copies as exceed the L2."""
-    copies = case.card.l2_bytes // case.nbytes + 1
-    return _right_us(case) * copies
-
-
 _STILL_BUSY = {"the card had nothing left to do when the clock was first read": _on_patient_cards}
 _ASYNCHRONOUS = {"a launch returned only when its work is done": _without(asynchronous=False)}
 _COMPILES = {"the first launch did not compile": _without(compile_us=0.0)}
 _WARM = {"the weights were never found in the L2": _without_l2}
 _INTERRUPTED = {"no launch was interrupted": _without(interruption_us=0.0)}
 
-_ANY_SCRIPT = {
-    "GB/s are returned instead of microseconds": _wrong(
-        lambda case: case.nbytes / _right_us(case) / 1e3
-    ),
-}
-_NOT_DIVIDED = {
-    f"the time of all {_LAUNCHES} launches is returned instead of that of one": _wrong(
-        lambda case: _right_us(case) * _LAUNCHES
-    )
-}
 
-
-def _script(name, hints, cases, mistakes, traps):
+def _script(name, hints, cases, traps):
     return Exercise(
         name=name,
         notebook="16_benchmarks",
@@ -148,7 +125,6 @@ def _script(name, hints, cases, mistakes, traps):
         cases=cases,
         expected=_expected,
         run=lambda answer, case, device: _run(name, answer, case),
-        mistakes=mistakes,
         traps=traps,
         tolerance=f"{_TOLERANCE:.2%}",
         mistake_tolerance=FLOAT32_ROUNDING,
@@ -165,7 +141,6 @@ BENCHMARK_EXERCISES = (
             "behind the last.",
         ),
         cases=lambda: _cases(_LARGER_THAN_L2),
-        mistakes=_ANY_SCRIPT | _NOT_DIVIDED,
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES,
     ),
     _script(
@@ -177,7 +152,6 @@ BENCHMARK_EXERCISES = (
             "longest ago leaves it first.",
         ),
         cases=lambda: _cases(_ANY_SIZE),
-        mistakes=_ANY_SCRIPT | _NOT_DIVIDED,
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM,
     ),
     _script(
@@ -190,15 +164,6 @@ BENCHMARK_EXERCISES = (
             "an interruption.",
         ),
         cases=lambda: _cases(_ANY_SIZE, 5000.0, _INTERRUPTIONS),
-        mistakes={
-            **_ANY_SCRIPT,
-            "the time of a whole run over the copies is returned instead of one launch's": _wrong(
-                _of_a_run
-            ),
-            "the time of an interrupted launch is returned": _wrong(
-                lambda case: _right_us(case) + case.card.interruption_us
-            ),
-        },
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM | _INTERRUPTED,
     ),
 )

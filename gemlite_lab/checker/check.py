@@ -1,8 +1,8 @@
 """check(name, answer): run an answer on inputs that no wrong one survives, and name its mistake."""
 
 import re
+import secrets
 import traceback
-from itertools import chain, combinations
 
 import torch
 
@@ -11,11 +11,12 @@ from gemlite_lab.checker import triton_answers
 from gemlite_lab.checker.all_steps import ALL_STEPS
 from gemlite_lab.checker.attainable_tflops import ATTAINABLE_TFLOPS
 from gemlite_lab.checker.benchmark_scripts import BENCHMARK_EXERCISES
-from gemlite_lab.checker.compare import compare, is_close
+from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.dequant_dot import DEQUANT_DOT_EXERCISES
 from gemlite_lab.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
 from gemlite_lab.checker.dequant_pair import DEQUANT_PAIR
 from gemlite_lab.checker.dequant_pair_table import DEQUANT_PAIR_TABLE
+from gemlite_lab.checker.diagnosis import diagnosis
 from gemlite_lab.checker.exercise import CheckFailed, clone, tensors_of
 from gemlite_lab.checker.floor_us import FLOOR_US
 from gemlite_lab.checker.four_codes import FOUR_CODES
@@ -55,14 +56,16 @@ def check(name, answer):
 
     answer: the learner's function, or the text of the learner's CUDA function.
     The right answer is computed first, inputs are compared with clones afterwards, outputs start
-    as NaN. CUDA runs in the simulator, Triton in its interpreter, and after that both run on the
-    GPU if there is one.
+    as NaN. The last case has new inputs each time. CUDA runs in the simulator, Triton in its
+    interpreter, and after that both run on the GPU if there is one.
     """
     exercise = _find(name)
     _check_kind(exercise, answer)
     devices = ["cpu"] + ["cuda"] * (exercise.runs_on_gpu and torch.cuda.is_available())
     for device in devices:
         lines = [_check_case(exercise, answer, case, device) for case in exercise.cases()]
+        for case in exercise.fresh(secrets.randbelow(2**31)):
+            _check_case(exercise, answer, case, device)
         where = "" if device == "cpu" else " on your GPU"
         exact = sum(line is None for line in lines)
         within = f"within {exercise.tolerance} in every case"
@@ -122,7 +125,7 @@ def _check_case(exercise, answer, case, device):
     if mismatch:
         raise CheckFailed(
             f"{exercise.name} is wrong on {case.label}: {mismatch}."
-            + _diagnosis(exercise, answer, case, actual)
+            + diagnosis(exercise, answer, case, actual)
         )
     if bound is None:
         return None
@@ -156,54 +159,3 @@ def _python_error(exercise, answer, case, error):
         where = f" at `{own[-1].line}`" if own[-1].line else f" at line {own[-1].lineno}"
     advice = triton_answers.advice_on(error) if exercise.is_triton else ""
     return f"{exercise.name} raised {type(error).__name__}{where} on {case.label}: {error}{advice}"
-
-
-def _diagnosis(exercise, answer, case, actual):
-    """The known mistake or trap that gives `actual`, as a sentence; empty if it cannot be one."""
-    expected, bound = exercise.expected(case)
-    if not isinstance(actual, torch.Tensor):
-        return ""
-    if actual.shape != expected.shape or actual.dtype != exercise.dtype:
-        return ""
-    if exercise.is_kernel and actual.isnan().all():
-        return (
-            f"\nEvery {exercise.output} is NaN: nothing was written there, or something that holds "
-            "NaN was read, as shared memory does where nothing was staged."
-        )
-    if exercise.is_triton and actual.isnan().all():
-        return f"\nEvery {exercise.output} is NaN: nothing was stored there."
-    for mistake, output in exercise.mistakes.items():
-        wrong = output(case)
-        if wrong is None or wrong.shape != actual.shape:
-            continue
-        if is_close(wrong, expected, bound).all():
-            continue
-        if is_close(actual, wrong, exercise.bound_around(wrong, bound)).all():
-            return f"\nYour output is exactly what comes out when {mistake}."
-    for clauses in _sets_of(exercise.traps):
-        if _is_right_without(clauses, exercise, answer, case):
-            return f"\nIt would be right if{_listed(clauses)}."
-    return f'\nIt is none of the mistakes known here; hint("{exercise.name}", 1) may help.'
-
-
-def _listed(clauses):
-    if len(clauses) == 1:
-        return f" {clauses[0]}"
-    return ": " + ", ".join(f"({i}) {clause}" for i, clause in enumerate(clauses, 1))
-
-
-def _sets_of(traps):
-    """Every set of one of the traps, then every one of two, and so on."""
-    return chain.from_iterable(combinations(traps, size) for size in range(1, len(traps) + 1))
-
-
-def _is_right_without(clauses, exercise, answer, case):
-    """Whether `answer` is right on `case` once these traps are taken away."""
-    for clause in clauses:
-        case = exercise.traps[clause](case)
-    expected, bound = exercise.expected(case)
-    try:
-        actual = exercise.run(answer, case, "cpu")
-    except Exception:
-        return False
-    return compare(exercise.output, actual, expected, bound, exercise.dtype) is None

@@ -20,11 +20,11 @@ class Exercise:
     is_kernel: the answer is the text of a CUDA function, else it is a Python function.
     is_triton: that function is in Triton; see `triton_answers`.
     output, dtype: what the answer computes is called, and its dtype.
+    fresh(seed) -> cases with other inputs for each seed; an answer that is right in all others is
+        run on these too, so that none passes by what it knows of the others.
     expected(case) -> (right output, None) for exact equality, (right float64 output, elementwise
         bound) where rounding is allowed.
     run(answer, case, device) -> the learner's output.
-    mistakes: {what is wrong, in words: case -> the output of a solution with just that mistake},
-        where None instead of a tensor means that the mistake makes no sense for the case.
     traps: {what would have to be otherwise, in words: case -> the case where it is so}; an answer
         that is right there has fallen into this trap.
     tolerance: what a bound allows for, in words.
@@ -41,8 +41,8 @@ class Exercise:
     cases: Callable[[], list]
     expected: Callable
     run: Callable
-    mistakes: dict[str, Callable]
     traps: dict[str, Callable] = field(default_factory=dict)
+    fresh: Callable[[int], list] = lambda seed: []
     tolerance: str = "rounding"
     mistake_tolerance: float | None = None
     is_triton: bool = False

@@ -36,28 +36,6 @@ def _layers():
     ]
 
 
-def _code_bytes(layer):
-    return layer.N * layer.K * layer.nbits / 8
-
-
-def _pair_bytes(layer):
-    return layer.N * layer.K / layer.group_size * 4
-
-
-def _time(codes=_code_bytes, pairs=_pair_bytes, us_per_byte=lambda gb_per_s: 1e-3 / gb_per_s):
-    """The mistake of counting other bytes, or of taking other microseconds for a byte."""
-
-    def output(layer):
-        us = (codes(layer) + pairs(layer)) * us_per_byte(layer.read_gb_per_s)
-        return number(us)
-
-    return output
-
-
-def _inverted(layer):
-    return number(1 / _time()(layer).item())
-
-
 def _expected(layer):
     nbytes = roofline.weight_bytes(layer.N, layer.K, layer.nbits, layer.group_size)
     right = number(roofline.floor_us(nbytes, layer.read_gb_per_s))
@@ -85,47 +63,4 @@ FLOOR_US = Exercise(
     cases=_layers,
     expected=_expected,
     run=_run,
-    mistakes={
-        "the bits of the codes are counted as bytes": _time(lambda c: c.N * c.K * c.nbits),
-        "each code takes 2 bytes, as an unquantized weight does": _time(lambda c: c.N * c.K * 2),
-        "each code takes 1 byte, as an unpacked one does": _time(lambda c: c.N * c.K),
-        "a code takes 8 / nbits bytes; it is nbits / 8": _time(lambda c: c.N * c.K * 8 / c.nbits),
-        "a byte holds 8 // nbits whole codes, so that 3-bit codes leave bits idle": _time(
-            lambda c: c.N * c.K / (8 // c.nbits)
-        ),
-        "a 32-bit word holds 32 // nbits whole codes, so that 3-bit codes leave bits idle": _time(
-            lambda c: c.N * c.K / (32 // c.nbits) * 4
-        ),
-        "the codes are forgotten: only scales and zeros are counted": _time(codes=lambda c: 0),
-        "scales and zeros are forgotten": _time(pairs=lambda c: 0),
-        "only the scales are counted, not the zeros": _time(pairs=lambda c: _pair_bytes(c) / 2),
-        "scales and zeros take 4 bytes each; in fp16 it is 2": _time(
-            pairs=lambda c: _pair_bytes(c) * 2
-        ),
-        "scales and zeros take 16 bytes each; it is 16 bits": _time(
-            pairs=lambda c: _pair_bytes(c) * 8
-        ),
-        "scales and zeros take nbits each, as the codes do": _time(
-            pairs=lambda c: _pair_bytes(c) * c.nbits / 16
-        ),
-        "there is one scale and one zero per row, whatever group_size is": _time(
-            pairs=lambda c: c.N * 4
-        ),
-        "a row has group_size groups; it has K / group_size": _time(
-            pairs=lambda c: c.N * c.group_size * 4
-        ),
-        "the groups of one row are counted, not those of all N": _time(
-            pairs=lambda c: _pair_bytes(c) / c.N
-        ),
-        "a GB is taken as 2**30 bytes; in GB/s it is 1e9": _time(
-            us_per_byte=lambda gb_per_s: 1e6 / (gb_per_s * 2**30)
-        ),
-        "the time is in nanoseconds": _time(us_per_byte=lambda gb_per_s: 1 / gb_per_s),
-        "the time is in milliseconds": _time(us_per_byte=lambda gb_per_s: 1e-6 / gb_per_s),
-        "the time is in seconds": _time(us_per_byte=lambda gb_per_s: 1e-9 / gb_per_s),
-        "the bytes are multiplied by the bandwidth instead of divided by it": _time(
-            us_per_byte=lambda gb_per_s: gb_per_s * 1e3
-        ),
-        "the bandwidth is divided by the bytes instead of the bytes by it": _inverted,
-    },
 )

@@ -1,14 +1,14 @@
 """Exercise of notebook 10: write the loop of gemv_revsplitk, whole kernel in hand."""
 
-from functools import cache
+from functools import cache, partial
 
 import torch
 
 from gemlite_edu.numbers.bounds import ScaledProduct, factored_error_bound
 from gemlite_edu.operators.triton_product import Epilogue
 from gemlite_edu.runners.interpreter.loads import count_loads
+from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import CheckFailed, Exercise
-from gemlite_lab.checker.revsplitk_mistakes import MISTAKES
 from gemlite_lab.checker.tiled_cases import BLOCK_N, exact_tiled, real_tiled
 from gemlite_lab.checker.triton_answers import product
 
@@ -29,6 +29,10 @@ def _cases():
         exact_tiled(3, 16, 256, N=9, K=512),
         real_tiled(word_bits=16, chunks=2),
     ]
+
+
+def _fresh(seed):
+    return exact_tiled(4, 8, 64, N=33, K=320, chunks=3, M=2, seed=seed)
 
 
 def _expected(case):
@@ -86,7 +90,7 @@ GEMV_REVSPLITK = Exercise(
         "for a tile that is left over.",
     ),
     cases=_cases,
+    fresh=partial(fresh, _fresh),
     expected=_expected,
     run=_run,
-    mistakes=MISTAKES,
 )

@@ -58,15 +58,24 @@ class Int4Case:
 
 
 def exact_int4(
-    shape, group_size, config, views, signed=False, columns="K", dtype=torch.float32, spare=0
+    shape,
+    group_size,
+    config,
+    views,
+    signed=False,
+    columns="K",
+    dtype=torch.float32,
+    spare=0,
+    seed=None,
 ):
     """A case of `shape` (M, N, K); scales are powers of two, neighbours of any kind differ.
 
     views: which of "b" and "scales" are `.T` of a contiguous matrix; what is not is contiguous.
     columns: "K" or "N", what x has columns for. spare: rows of scales that belong to no k.
+    seed: one of its own for each shape, unless given.
     """
     M, N, K = shape
-    generator = torch.Generator().manual_seed(M + N + K)
+    generator = torch.Generator().manual_seed(M + N + K if seed is None else seed)
     codes = torch.randint(0, 16, (N, K), dtype=torch.uint8, generator=generator)
     n, g = torch.arange(N), torch.arange(K // group_size + spare)[:, None]
     scales = 2.0 ** ((2 * n + 3 * g) % 5) * _QUANTUM

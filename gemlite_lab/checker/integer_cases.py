@@ -1,4 +1,4 @@
-"""Integer GEMVs that no wrong kernel survives, and the parts of one to work out a wrong output.
+"""Integer GEMVs that no wrong kernel survives.
 
 Beyond what `cases` says: the first row of W has only top codes and the zero 0, the second only
 codes 0 and the top code as zero, and both meet an x of only -128: no sum is larger. The other zeros
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import torch
 
 from gemlite_lab.checker import cases
-from gemlite_lab.checker.gemv_tiles import Tiles
 
 _M = 3
 
@@ -48,38 +47,3 @@ def right_output(case):
     """y (M, N) int64."""
     sums = case.x.long() @ (case.W_q.long() - case.zeros.long()).T
     return sums * case.scales.T
-
-
-class IntegerTiles:
-    """A case's codes, words and x as whole numbers, (N or M, T, P, 32); see `Tiles`."""
-
-    def __init__(self, case):
-        tiles = Tiles.of(case)
-        self.case, self._tiles = case, tiles
-        self.codes, self.words, self.x = tiles.codes.long(), tiles.words, tiles.x.long()
-        self.zeros = tiles.zeros.long()
-        self.fields = self.x.shape[2]
-
-    def read(self, mask=None, shift=None, nbits=None):
-        """Fields of the words with another mask, width, or shift(j)."""
-        return self._tiles.read(mask, shift, nbits).long()
-
-    def x_at(self, distance):
-        """x as met when field j reads x[j * distance] instead of x[j * 32]."""
-        return self._tiles.x_at(distance).long()
-
-    def output(self, dots):
-        """y (M, N) int64 of each lane's sums over words, (M, N, T, lanes) or already added up."""
-        sums = dots if dots.dim() == 2 else dots.sum((2, 3))
-        return signed(sums * self.case.scales.T, 32)
-
-
-def dots(values, x):
-    """The sums over P of values (N, T, P, L) * x (M, T, P, L), one for each word: (M, N, T, L)."""
-    return torch.einsum("ntpl,mtpl->mntl", values.double(), x.double()).long()
-
-
-def signed(values, bits):
-    """The lowest `bits` bits of whole numbers, as two's complement."""
-    half = 2 ** (bits - 1)
-    return (values + half) % (2 * half) - half

@@ -1,15 +1,18 @@
 """Exercises of notebook 06: dequant_dot with __dp4a, and an integer kernel with a bug to find."""
 
 import re
-from functools import cache
+from functools import cache, partial
 
 import torch
 
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.runners.load import load
-from gemlite_lab.checker import dp4a_mistakes
+from gemlite_lab.checker import cases
 from gemlite_lab.checker.exercise import CheckFailed, Exercise, run_watched
-from gemlite_lab.checker.integer_cases import IntegerTiles, dots, integer_gemv, right_output, signed
+from gemlite_lab.checker.integer_cases import (
+    integer_gemv,
+    right_output,
+)
 
 _HOLE = "dequant_dot"
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -18,9 +21,12 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 def _cases(widths):
     found = []
     for nbits in widths:
-        K = 1000 if nbits <= 4 else 300  # ragged, over several tiles
-        found += [integer_gemv(nbits, 33, K, seed=0), integer_gemv(nbits, 6, 9, seed=1)]
+        found += [_ragged_case(nbits, seed=0), integer_gemv(nbits, 6, 9, seed=1)]
     return found
+
+
+def _ragged_case(nbits, seed):
+    return integer_gemv(nbits, 33, 1000 if nbits <= 4 else 300, seed)
 
 
 def _y(kernel, answer, case, device):
@@ -41,7 +47,7 @@ def _y_from_dp4a(answer, case, device):
     return y
 
 
-def _exercise(name, widths, run, hints, mistakes):
+def _exercise(name, widths, run, hints):
     return Exercise(
         name=name,
         notebook="06_accumulators",
@@ -50,64 +56,11 @@ def _exercise(name, widths, run, hints, mistakes):
         is_kernel=True,
         hints=hints,
         cases=cache(lambda: _cases(widths)),
+        fresh=lambda seed: cases.fresh(partial(_ragged_case, widths[0]), seed),
         expected=lambda case: (right_output(case), None),
         run=run,
-        mistakes=mistakes,
     )
 
-
-def _minus_zeros(weights_of):
-    """The mistake of other values than code - zero."""
-    return lambda case: _values(case, lambda t: weights_of(t.codes, t.zeros))
-
-
-def _values(case, values_of):
-    tiles = IntegerTiles(case)
-    return tiles.output(dots(values_of(tiles), tiles.x))
-
-
-def _summed_in(bits):
-    def output(case):
-        tiles = IntegerTiles(case)
-        return tiles.output(signed(dots(tiles.codes - tiles.zeros, tiles.x), bits))
-
-    return output
-
-
-def _products_in_a_byte(case):
-    tiles = IntegerTiles(case)
-    total = 0
-    for j in range(tiles.fields):
-        one = (slice(None), slice(None), slice(j, j + 1))
-        total += signed(dots((tiles.codes - tiles.zeros)[one], tiles.x[one]), 8)
-    return tiles.output(total)
-
-
-_BUG_CHAR_MISTAKES = {
-    "code - zero is put in a signed byte, which ends at 127": _minus_zeros(
-        lambda codes, zeros: signed(codes - zeros, 8)
-    ),
-    "code - zero is put in an unsigned byte, which has no negative numbers": _minus_zeros(
-        lambda codes, zeros: (codes - zeros) & 0xFF
-    ),
-    "code - zero is clamped to what a signed byte holds": _minus_zeros(
-        lambda codes, zeros: (codes - zeros).clamp(-128, 127)
-    ),
-    "code - zero is halved to fit in a byte, which drops its lowest bit": _minus_zeros(
-        lambda codes, zeros: (codes - zeros) // 2 * 2
-    ),
-    "the zero-point is put in a signed byte: from 128 on it counts as negative": _minus_zeros(
-        lambda codes, zeros: codes - signed(zeros, 8)
-    ),
-    "the code is put in a signed byte: from 128 on it counts as negative": _minus_zeros(
-        lambda codes, zeros: signed(codes, 8) - zeros
-    ),
-    "the zero-point is taken to be 128": _minus_zeros(lambda codes, zeros: codes - 128),
-    "the zero-point is forgotten": _minus_zeros(lambda codes, zeros: codes),
-    "each product is put in a signed byte": _products_in_a_byte,
-    "the sum is held in a signed byte": _summed_in(8),
-    "the sum is held in 16 bits": _summed_in(16),
-}
 
 INTEGER_DOT_EXERCISES = (
     _exercise(
@@ -123,7 +76,6 @@ INTEGER_DOT_EXERCISES = (
             "zero times that sum away at the end. Of 8-bit codes, 128 must go before and come "
             "back with the same sum. Does your loop end where a word has 10 codes, or 5?",
         ),
-        mistakes=dp4a_mistakes.MISTAKES,
     ),
     _exercise(
         "bug_1",
@@ -137,6 +89,5 @@ INTEGER_DOT_EXERCISES = (
             "A signed byte ends at -128 and 127; 0 - 140 becomes 116 in it. Give that variable a "
             "type that holds -255 to 255.",
         ),
-        mistakes=_BUG_CHAR_MISTAKES,
     ),
 )

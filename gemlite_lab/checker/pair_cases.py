@@ -31,9 +31,9 @@ def weights_themselves(end_of_codes):
     return GroupedCase(label, NBITS, group_size, W_q, ones, 0 * ones, x, is_exact=True)
 
 
-def exact(group_size, K, M=16):
-    """A `GroupedCase` with exact inputs, of M rows, a divisor of 16."""
-    return with_rows(exact_grouped(NBITS, group_size, _N, K, seed=K), M)
+def exact(group_size, K, M=16, seed=None):
+    """A `GroupedCase` with exact inputs, of M rows, a divisor of 16; seed: K unless given."""
+    return with_rows(exact_grouped(NBITS, group_size, _N, K, K if seed is None else seed), M)
 
 
 def extreme(group_size, K):

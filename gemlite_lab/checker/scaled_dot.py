@@ -1,14 +1,15 @@
 """Exercises of notebook 07: write scaled_dot, the hole of the group-wise kernel, and repair two."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import torch
 
 from gemlite_edu.numbers import reference
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.runners.load import load
-from gemlite_lab.checker import grouped_cases, scaled_dot_mistakes
+from gemlite_lab.checker import grouped_cases
+from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise, run_watched
 
 _KERNEL = "gemv_a16wn_fp32"
@@ -27,11 +28,12 @@ _SHAPES = {  # (nbits, group_size): (N, K); K is ragged but for the smallest
 
 
 def _cases(widths_and_groups):
-    exact = [
-        grouped_cases.exact_grouped(*key, *_SHAPES[key], seed)
-        for seed, key in enumerate(widths_and_groups)
-    ]
+    exact = [_exact_case(key, seed) for seed, key in enumerate(widths_and_groups)]
     return [*exact, grouped_cases.real_grouped()]
+
+
+def _exact_case(width_and_group, seed):
+    return grouped_cases.exact_grouped(*width_and_group, *_SHAPES[width_and_group], seed)
 
 
 def _expected(case):
@@ -63,7 +65,7 @@ _ONE_GROUP = {
 }
 
 
-def _exercise(name, hints, widths_and_groups, mistakes, traps):
+def _exercise(name, hints, widths_and_groups, traps):
     return Exercise(
         name=name,
         notebook="07_odd_bits_and_groups",
@@ -72,9 +74,9 @@ def _exercise(name, hints, widths_and_groups, mistakes, traps):
         is_kernel=True,
         hints=hints,
         cases=cache(lambda: _cases(widths_and_groups)),
+        fresh=lambda seed: fresh(partial(_exact_case, widths_and_groups[0]), seed),
         expected=_expected,
         run=_run,
-        mistakes=mistakes,
         traps=traps,
     )
 
@@ -91,7 +93,6 @@ SCALED_DOT_EXERCISES = (
             "from_code(word, j), &x[j * WARP_SIZE] and zeros[group].",
         ),
         widths_and_groups=tuple(_SHAPES),
-        mistakes=scaled_dot_mistakes.of_scaled_dot(),
         traps=_ONE_GROUP,
     ),
     _exercise(
@@ -104,7 +105,6 @@ SCALED_DOT_EXERCISES = (
             "makes a weight of the difference.",
         ),
         widths_and_groups=((4, 64), (4, 48), (3, 64)),
-        mistakes=scaled_dot_mistakes.of_zero_after_scale(),
         traps={"every zero-point were 0": _without_zeros},
     ),
     _exercise(
@@ -116,7 +116,6 @@ SCALED_DOT_EXERCISES = (
             "so must the scale be multiplied there.",
         ),
         widths_and_groups=((4, 48), (4, 32), (4, 320), (3, 64)),
-        mistakes=scaled_dot_mistakes.of_group_from_word(),
         traps={
             "each group were one whole tile": grouped_cases.with_groups_of_a_tile,
             **_ONE_GROUP,

@@ -5,16 +5,16 @@ of the scales before it divides by GROUP, and forgets the split; the first case 
 """
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import torch
 
 from gemlite_edu.numbers import reference
 from gemlite_edu.operators.triton_product import triton_dtype
 from gemlite_edu.runners.triton import launch, replaced
+from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.int4_cases import as_views, exact_int4
-from gemlite_lab.checker.splitk_scales_mistakes import MISTAKES
 
 _BLOCK_M, _BLOCK_N = 16, 32
 _SPARE = 6  # so that most wrong rows of scales exist, and are told apart
@@ -34,6 +34,10 @@ def _cases():
         _case(4, 32, (17, 40, 384), 96, "b", "scales", dtype=torch.float16),
         _case(5, 32, (3, 40, 96), 32, "scales"),  # two splits have no tile
     ]
+
+
+def _fresh(seed):
+    return _case(3, 32, (3, 40, 384), 64, "b", seed=seed)
 
 
 def splitk_scales_product(
@@ -80,9 +84,9 @@ SPLITK_SCALES = Exercise(
         "number is multiplied by it.",
     ),
     cases=_cases,
+    fresh=partial(fresh, _fresh),
     expected=lambda case: (reference.matmul(case.x, case.W).float(), None),
     run=_run,
-    mistakes=MISTAKES,
     traps={
         "stride_sg were 1, as with .T views": as_views,
         "SPLIT_K were 1": lambda case: replace(case, config=case.config | {"SPLIT_K": 1}),

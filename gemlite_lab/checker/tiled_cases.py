@@ -48,9 +48,12 @@ class TiledCase(GroupedCase):
         }  # fmt: skip
 
 
-def exact_tiled(nbits, word_bits, group_size, N, K, chunks=1, M=1, is_fma=False):
-    """A `TiledCase` with exact inputs; group_size None: one group, K."""
-    grouped = exact_grouped(nbits, group_size or K, N, K, seed=nbits + K)
+def exact_tiled(nbits, word_bits, group_size, N, K, chunks=1, M=1, is_fma=False, seed=None):
+    """A `TiledCase` with exact inputs; group_size None: one group, K.
+
+    seed: one of its own for each width and K, unless given.
+    """
+    grouped = exact_grouped(nbits, group_size or K, N, K, nbits + K if seed is None else seed)
     return _tiled(with_rows(grouped, M), word_bits, chunks, is_fma)
 
 

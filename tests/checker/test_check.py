@@ -15,9 +15,10 @@ from gemlite_edu.kernels import sources
 from gemlite_edu.numbers.errors import KernelFault, KernelTextError
 from gemlite_edu.packing import pack_warped_int32, unpack_warped_int32
 from gemlite_lab.checker import EXERCISES, STUB_MARK, CheckFailed, check, hint
-from gemlite_lab.checker.exercise import number
+from gemlite_lab.checker.exercise import number, tensors_of
 
 RIGHT = Path(__file__).parent.parent / "right"
+PACK = EXERCISES["pack"]
 _FP32 = "gemv_a16wn_fp32"
 
 
@@ -180,6 +181,32 @@ def test_an_answer_that_fails_without_a_trap_is_in_none(kind):
 def test_a_notebook_shows_the_message_alone():
     for error in (CheckFailed("so"), KernelTextError("so"), KernelFault("so")):
         assert error._render_traceback_() == [f"{type(error).__name__}: so"]
+
+
+def test_an_answer_that_knows_only_the_fixed_cases_is_wrong():
+    known = [(case.W_q, pack_warped_int32(case.W_q, case.nbits)) for case in PACK.cases()]
+
+    def pack(W_q, nbits):
+        same = (words for codes, words in known if torch.equal(codes, W_q))
+        return next(same, torch.zeros(3, 128, dtype=torch.int32))
+
+    assert re.match(
+        r"pack is wrong on 4-bit, N = 3, K = 1000, seed \d+: ", message_of("pack", pack)
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in EXERCISES if EXERCISES[name].fresh(0)])
+def test_fresh_cases_are_others_for_each_seed(name):
+    first, second = (EXERCISES[name].fresh(seed)[0] for seed in (1, 10**6))
+    one, other = tensors_of(first), tensors_of(second)
+    assert any(not torch.equal(one[tensor], other[tensor]) for tensor in one)
+    assert first.label != second.label
+
+
+def test_only_exercises_without_random_inputs_have_no_fresh_ones():
+    without = {name for name in EXERCISES if not EXERCISES[name].fresh(0)}
+    scripts = {"script_1", "script_2", "script_3"}
+    assert without == {"fragment_shape", "floor_us", "attainable_tflops", *scripts}
 
 
 # ---- what a right answer leaves behind

@@ -7,15 +7,12 @@ import pytest
 import torch
 
 from gemlite_lab.checker import EXERCISES, splitk_group
+from gemlite_lab.checker.wrong_answers import as_answer, wrong_answers_to
 
-CASES = EXERCISES["splitk_group"].cases()
+SPLITK_GROUP = EXERCISES["splitk_group"]
+CASES = SPLITK_GROUP.cases()
 TESTS = Path(__file__).parent.parent
-
-
-def answer(kind, name):
-    path, namespace = TESTS / kind / "splitk_group" / f"{name}.py", {}
-    exec(compile(path.read_text(), str(path), "exec"), namespace)
-    return namespace["splitk_group"]
+AS_FOUND = wrong_answers_to("splitk_group", TESTS)["as_found"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
@@ -36,9 +33,10 @@ def test_the_cases_have_what_the_text_promises():
 
 
 def test_as_found_it_passes_its_authors_test_and_no_other():
-    exercise, found = EXERCISES["splitk_group"], answer("wrong", "as_found")
+    found = as_answer(SPLITK_GROUP, AS_FOUND.text, "as_found")
     passed = [
-        torch.equal(exercise.run(found, case, "cpu"), exercise.expected(case)[0]) for case in CASES
+        torch.equal(SPLITK_GROUP.run(found, case, "cpu"), SPLITK_GROUP.expected(case)[0])
+        for case in CASES
     ]
     assert passed == [True, False, False, False, False]
 
@@ -48,17 +46,17 @@ def test_the_notebook_ships_the_kernel_as_found():
     shipped = next(
         s for c in notebook["cells"] if "def splitk_group" in (s := "".join(c["source"]))
     )
-    wrong = (TESTS / "wrong" / "splitk_group" / "as_found.py").read_text()
 
     def code(text):
         lines = text[text.index("def splitk_group") :].splitlines()
         return [line.partition("  # ")[0] for line in lines]
 
-    assert code(shipped) == code(wrong)
+    assert code(shipped) == code(AS_FOUND.text)
 
 
 def test_a_chunk_that_has_no_tile_adds_nothing():
-    right = answer("right", "group_of_each_k")
+    text = (TESTS / "right" / "splitk_group" / "group_of_each_k.py").read_text()
+    right = as_answer(SPLITK_GROUP, text, "group_of_each_k")
     case = CASES[0]
     operands = case.x, case.W_q, case.scales, case.zeros
     whole, cut = (

@@ -14,7 +14,6 @@ from gemlite_lab.checker import (
     all_steps,
     all_steps_trace,
     check,
-    four_codes_mistakes,
     ternary_cases,
 )
 from gemlite_lab.checker.all_steps_schedule import Schedule
@@ -44,12 +43,6 @@ def test_both_kernels_decode_and_x_is_extreme():
     assert {case.kernel for case in FOUR_CODES_CASES} == {ternary_cases.GEMV, ternary_cases.GEMM}
     x = torch.cat([case.x.flatten() for case in FOUR_CODES_CASES[1:]])
     assert x.min() == -128 and x.max() > 120 and (x != 0).all()
-
-
-@pytest.mark.parametrize("case", FOUR_CODES_CASES, ids=lambda case: case.label[:20])
-def test_the_model_without_a_mistake_is_right(case):
-    y = four_codes_mistakes._output(case, lambda words, i: words >> 2 * i & 0x03030303)
-    assert torch.equal(y, EXERCISES["four_codes"].expected(case)[0])
 
 
 def test_there_are_one_step_two_and_more_and_a_part_of_one():

@@ -1,8 +1,6 @@
-"""The bank of answers: every wrong one is rejected and its mistake named, every right one passes.
+"""The bank of answers: each wrong one is rejected and its mistake named, each right one passes."""
 
-The first line of a wrong answer says what the message must say: `# diagnosis: ...`.
-"""
-
+import json
 import os
 import re
 from pathlib import Path
@@ -11,31 +9,13 @@ import pytest
 
 from gemlite_edu.numbers.errors import KernelFault, KernelTextError
 from gemlite_lab.checker import EXERCISES, CheckFailed, check, dequant_dot, warp_reduce
+from gemlite_lab.checker.fingerprints import path_of
+from gemlite_lab.checker.wrong_answers import as_answer, wrong_answers_to
 
 TESTS = Path(__file__).parent.parent
-
-
-def answers(kind):
-    files = sorted(path for path in TESTS.glob(f"{kind}/*/*") if path.suffix in (".py", ".cu"))
-    return [pytest.param(path, id=f"{path.parent.name}/{path.name}") for path in files]
-
-
-WRONG, RIGHT = answers("wrong"), answers("right")
-
-
-def read_answer(path):
-    """The function or the CUDA text in a file, and the exercise it answers."""
-    text, exercise = path.read_text(), path.parent.name
-    if path.suffix == ".cu":
-        return exercise, text
-    namespace = {}
-    exec(compile(text, str(path), "exec"), namespace)
-    return exercise, namespace[exercise]
-
-
-def diagnosis_of(path):
-    first_line = path.read_text().partition("\n")[0]
-    return re.fullmatch(r"(?:#|//) diagnosis: (.+)", first_line)[1]
+RIGHT = sorted(path for path in TESTS.glob("right/*/*") if path.suffix in (".py", ".cu"))
+WRONG = [answer for name in EXERCISES for answer in wrong_answers_to(name, TESTS).values()]
+REMEDY = "run python tools/fingerprint_mistakes.py"
 
 
 @pytest.fixture(autouse=True)
@@ -51,37 +31,46 @@ def stop_after_a_second(monkeypatch):
         )
 
 
-@pytest.mark.parametrize("path", WRONG)
-def test_a_wrong_answer_is_rejected_by_name(path, monkeypatch):
-    if path.stem == "endless_loop":
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: f"{wrong.exercise}/{wrong.name}")
+def test_a_wrong_answer_is_rejected_by_name(wrong, monkeypatch):
+    if wrong.name == "endless_loop":
         stop_after_a_second(monkeypatch)
-    exercise, answer = read_answer(path)
+    answer = as_answer(EXERCISES[wrong.exercise], wrong.text, wrong.name)
     with pytest.raises((CheckFailed, KernelTextError, KernelFault)) as caught:
-        check(exercise, answer)
-    diagnosis = diagnosis_of(path)
-    if diagnosis in EXERCISES[exercise].mistakes:
+        check(wrong.exercise, answer)
+    diagnosis = wrong.diagnosis
+    if wrong.is_named_by_its_output:
         diagnosis = f"Your output is exactly what comes out when {diagnosis}."
-    if diagnosis in EXERCISES[exercise].traps:
-        diagnosis = f"It would be right if {diagnosis}."
-    assert diagnosis in str(caught.value)
+    assert diagnosis in str(caught.value), f"{REMEDY} {wrong.exercise}"
     assert not Path(os.environ["GEMLITE_EDU_PROGRESS"]).exists()
 
 
-@pytest.mark.parametrize("path", RIGHT)
+@pytest.mark.parametrize("path", RIGHT, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_right_answer_passes(path):
-    check(*read_answer(path))
+    exercise = EXERCISES[path.parent.name]
+    check(exercise.name, as_answer(exercise, path.read_text(), path.stem))
 
 
 @pytest.mark.parametrize("name", EXERCISES)
 def test_every_exercise_has_right_and_wrong_answers(name):
-    assert sum(param.values[0].parent.name == name for param in RIGHT) >= 3
-    assert sum(param.values[0].parent.name == name for param in WRONG) >= 3
+    assert sum(path.parent.name == name for path in RIGHT) >= 3
+    assert sum(wrong.exercise == name for wrong in WRONG) >= 3
 
 
-def test_every_known_mistake_is_made():
-    made = {diagnosis_of(param.values[0]) for param in WRONG}
-    for exercise in EXERCISES.values():
-        assert exercise.mistakes.keys() | exercise.traps.keys() <= made
+def test_every_file_of_wrong_answers_belongs_to_an_exercise():
+    assert {path.stem for path in TESTS.glob("wrong/*")} == EXERCISES.keys()
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_checker_knows_the_mistakes_of_the_wrong_answers_and_no_others(name):
+    made = {w.diagnosis for w in WRONG if w.exercise == name and w.is_named_by_its_output}
+    assert json.loads(path_of(name).read_text()).keys() == made, f"{REMEDY} {name}"
+
+
+def test_every_trap_is_fallen_into():
+    said = [wrong.diagnosis for wrong in WRONG]
+    for trap in {trap for exercise in EXERCISES.values() for trap in exercise.traps}:
+        assert any(trap in diagnosis for diagnosis in said), trap
 
 
 def test_the_readme_counts_the_wrong_answers():

@@ -1,7 +1,9 @@
 # ruff: noqa: F821
+import triton
 import triton.language as tl
 
 
+@triton.jit
 def mixed_mm_transposed(
     x_ptr,
     b_ptr,

@@ -1,0 +1,54 @@
+"""What check() says of a wrong output: the mistake that gives it, or what it would be right for."""
+
+from itertools import chain, combinations
+
+import torch
+
+from gemlite_lab.checker.compare import compare
+from gemlite_lab.checker.fingerprints import mistake_of
+
+
+def diagnosis(exercise, answer, case, actual):
+    """The known mistake or trap that gives `actual`, as a sentence; empty if it cannot be one."""
+    expected, _ = exercise.expected(case)
+    if not isinstance(actual, torch.Tensor):
+        return ""
+    if actual.shape != expected.shape or actual.dtype != exercise.dtype:
+        return ""
+    if exercise.is_kernel and actual.isnan().all():
+        return (
+            f"\nEvery {exercise.output} is NaN: nothing was written there, or something that holds "
+            "NaN was read, as shared memory does where nothing was staged."
+        )
+    if exercise.is_triton and actual.isnan().all():
+        return f"\nEvery {exercise.output} is NaN: nothing was stored there."
+    mistake = mistake_of(exercise, case, actual)
+    if mistake:
+        return f"\nYour output is exactly what comes out when {mistake}."
+    for clauses in _sets_of(exercise.traps):
+        if _is_right_without(clauses, exercise, answer, case):
+            return f"\nIt would be right if{_listed(clauses)}."
+    return f'\nIt is none of the mistakes known here; hint("{exercise.name}", 1) may help.'
+
+
+def _listed(clauses):
+    if len(clauses) == 1:
+        return f" {clauses[0]}"
+    return ": " + ", ".join(f"({i}) {clause}" for i, clause in enumerate(clauses, 1))
+
+
+def _sets_of(traps):
+    """Every set of one of the traps, then every one of two, and so on."""
+    return chain.from_iterable(combinations(traps, size) for size in range(1, len(traps) + 1))
+
+
+def _is_right_without(clauses, exercise, answer, case):
+    """Whether `answer` is right on `case` once these traps are taken away."""
+    for clause in clauses:
+        case = exercise.traps[clause](case)
+    expected, bound = exercise.expected(case)
+    try:
+        actual = exercise.run(answer, case, "cpu")
+    except Exception:
+        return False
+    return compare(exercise.output, actual, expected, bound, exercise.dtype) is None

@@ -1,0 +1,68 @@
+"""Fingerprints of wrong outputs: by them the checker knows the mistake behind an output.
+
+Fingerprints name a mistake, they never judge: `check` compares an output with the right one, and
+asks here only once the output is wrong. tools/fingerprint_mistakes.py runs the wrong answers in
+tests/wrong and writes {mistake: fingerprints of its outputs} to a file for each exercise.
+"""
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from gemlite_lab.checker.compare import is_close
+
+FOLDER = Path(__file__).parent / "fingerprints"
+_HEX_DIGITS = 16
+_NUMBERS = 16
+_ROUNDED = "~"  # stands before the numbers of an output that is not exact
+
+
+def fingerprint(output, is_exact):
+    """A short text that tells this output from others.
+
+    An exact output is known by its hash, which is equal for equal numbers, whatever the sign of a
+    zero or the bits of a NaN. One that may be rounded is known by some of its numbers.
+    """
+    if not is_exact:
+        return " ".join([_ROUNDED, *(f"{value:.9g}" for value in _some_of(output).tolist())])
+    values = output.detach().cpu().double() + 0.0  # -0.0 + 0.0 is 0.0
+    values = values.masked_fill(values.isnan(), torch.nan).contiguous()
+    return hashlib.sha256(values.numpy().tobytes()).hexdigest()[:_HEX_DIGITS]
+
+
+def mistake_of(exercise, case, output):
+    """The known mistake whose output on this case is `output`, in words; None if there is none."""
+    known = _known(exercise.name)
+    _, bound = exercise.expected(case)
+    if bound is None:
+        return known.get(fingerprint(output, is_exact=True))
+    numbers, bound = _some_of(output), _some_of(bound)
+    for text, mistake in known.items():
+        mark, *values = text.split()
+        if mark == _ROUNDED and len(values) == len(numbers):
+            wrong = torch.tensor([float(value) for value in values], dtype=torch.float64)
+            if is_close(numbers, wrong, exercise.bound_around(wrong, bound)).all():
+                return mistake
+    return None
+
+
+def path_of(name):
+    """The file with the fingerprints of the exercise of this name."""
+    return FOLDER / f"{name}.json"
+
+
+@cache
+def _known(name):
+    """{fingerprint: mistake} of an exercise; empty before its first fingerprints are taken."""
+    mistakes = json.loads(path_of(name).read_text()) if path_of(name).exists() else {}
+    return {text: mistake for mistake, texts in mistakes.items() for text in texts}
+
+
+def _some_of(tensor):
+    """At most 16 numbers of a tensor, spread from its first to its last, as float64."""
+    numbers = tensor.detach().cpu().double().flatten()
+    places = torch.linspace(0, len(numbers) - 1, min(_NUMBERS, len(numbers)))
+    return numbers[places.round().long()]

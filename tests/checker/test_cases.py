@@ -1,0 +1,65 @@
+"""The cases of the exercises: what a wrong answer could hide behind is not there."""
+
+from functools import cache
+
+import pytest
+
+from gemlite_lab.checker import EXERCISES
+
+NAMES = list(EXERCISES)
+GEMVS = [name for name in NAMES if EXERCISES[name].output == "y"]
+LOW_BIT = [name for name in NAMES if name.startswith(("pack", "unpack", "dequant_dot"))]
+
+
+@cache
+def cases_of(name):
+    """[(case, right output, bound)] in the order in which an answer meets them."""
+    return [(case, *EXERCISES[name].expected(case)) for case in EXERCISES[name].cases()]
+
+
+def designed_cases(name):
+    """The cases of an exercise but for the real layer, which is what it is."""
+    return [case for case, *_ in cases_of(name) if getattr(case, "is_exact", True)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_labels_tell_the_cases_apart(name):
+    """Fingerprints are filed under them."""
+    labels = [case.label for case in EXERCISES[name].cases()]
+    assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize("name", LOW_BIT)
+def test_every_code_occurs(name):
+    for case in designed_cases(name):
+        if case.W_q.numel() >= 2**case.nbits:
+            assert case.W_q.unique().tolist() == list(range(2**case.nbits)), case.label
+
+
+@pytest.mark.parametrize("name", GEMVS)
+def test_every_k_meets_an_x(name):
+    for case in designed_cases(name):
+        assert (case.x != 0).any(0).all(), case.label
+
+
+@pytest.mark.parametrize("name", LOW_BIT)
+def test_each_width_has_several_rows_and_tiles_and_a_ragged_one(name):
+    cases = designed_cases(name)
+    for nbits in {case.nbits for case in cases}:
+        tile = 32 * (32 // nbits)
+        shapes = [case.W_q.shape for case in cases if case.nbits == nbits]
+        assert any(N > 1 and K > tile and K % tile for N, K in shapes), nbits
+
+
+@pytest.mark.parametrize("name", GEMVS)
+def test_kernels_meet_a_last_block_that_is_not_full(name):
+    outputs = [right.shape[1] for _, right, _ in cases_of(name)]
+    assert any(N > 32 and N % 32 for N in outputs)
+
+
+@pytest.mark.parametrize("name", [name for name in LOW_BIT if name.startswith("dequant_dot")])
+def test_neighbouring_rows_differ_in_scale_and_zero_point(name):
+    for case in designed_cases(name):
+        assert (case.scales[1:] != case.scales[:-1]).all(), case.label
+        if case.zeros.any():
+            assert (case.zeros[1:] != case.zeros[:-1]).all(), case.label

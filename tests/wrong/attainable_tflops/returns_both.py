@@ -1,4 +1,0 @@
-# diagnosis: it must return one number, not a tuple
-def attainable_tflops(M, N, K, nbytes, read_gb_per_s, matmul_tflops):
-    operations_per_byte = 2 * M * N * K / nbytes
-    return operations_per_byte * read_gb_per_s / 1e3, matmul_tflops

@@ -1,9 +1,0 @@
-// diagnosis: the sum is held in a signed byte
-__device__ int dequant_dot(uint32_t word, const X_T* x, int zero) {
-  signed char sum = 0;
-  for (int j = 0; j < PACK_FACTOR; ++j) {
-    const int code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
-    sum += (code - zero) * x[j * WARP_SIZE];
-  }
-  return sum;
-}

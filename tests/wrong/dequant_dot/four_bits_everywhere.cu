@@ -1,9 +1,0 @@
-// diagnosis: the word is read as eight 4-bit codes, whatever W_NBITS is
-__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
-  float sum = 0.0f;
-  for (int j = 0; j < 8; j++) {
-    int code = (word >> (28 - 4 * j)) & 0xF;
-    sum += (code - zero) * to_float(x[32 * j]);
-  }
-  return sum;
-}

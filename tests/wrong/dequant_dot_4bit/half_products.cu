@@ -1,9 +1,0 @@
-// diagnosis: each product is rounded to half precision
-__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
-  float sum = 0.0f;
-  for (int j = 0; j < PACK_FACTOR; ++j) {
-    const uint32_t code = (word >> (32 - W_NBITS * (j + 1))) & CODE_MASK;
-    sum += to_float(static_cast<X_T>(code - zero) * x[j * WARP_SIZE]);
-  }
-  return sum;
-}

@@ -1,6 +1,0 @@
-// diagnosis: dequant_pair, line
-__host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
-
-__device__ half2 dequant_pair(uint32_t pairs, int f) {
-  return pairs >> 4 * f & 0x000F000F | 0x64006400;
-}

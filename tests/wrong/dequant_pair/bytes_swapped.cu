@@ -1,7 +1,0 @@
-// diagnosis: the two bytes of each half are swapped
-__host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
-
-__device__ half2 dequant_pair(uint32_t pairs, int f) {
-  const half2 read = as_half2(and_or(__byte_perm(pairs, 0, 0x2301) >> 4 * f, 0x000F000F, 0x64006400));
-  return __hsub2(read, __float2half2_rn(1024.0f));
-}

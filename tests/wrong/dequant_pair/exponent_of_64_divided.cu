@@ -1,9 +1,0 @@
-// diagnosis: fields 1 and 3 have the exponent of 64 and are divided by 16: one of the two is enough
-__host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
-
-__device__ half2 dequant_pair(uint32_t pairs, int f) {
-  const uint32_t down = f < 2 ? pairs : pairs >> 8;
-  if (f % 2 == 0) return __hsub2(as_half2(and_or(down, 0x000F000F, 0x64006400)), __float2half2_rn(1024.0f));
-  return __hfma2(as_half2(and_or(down, 0x00F000F0, 0x54005400)), __float2half2_rn(1.0f / 16),
-                 __float2half2_rn(-64.0f));
-}

@@ -1,9 +1,0 @@
-// diagnosis: 64 is taken off every field; in fields 0 and 2 it is 1024
-__host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
-
-__device__ half2 dequant_pair(uint32_t pairs, int f) {
-  const int place = 4 * (f % 2);
-  const uint32_t bits = and_or(pairs >> (4 * f - place), 0x000F000F << place, 0x64006400);
-  const float down = place ? 1.0f / 16 : 1.0f;
-  return __hfma2(as_half2(bits), __float2half2_rn(down), __float2half2_rn(-64.0f));
-}

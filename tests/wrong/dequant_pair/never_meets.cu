@@ -1,9 +1,0 @@
-// diagnosis: never
-__host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
-
-__device__ half2 dequant_pair(uint32_t pairs, int f) {
-  if (threadIdx.x % 32 == 0) return __float2half2_rn(0.0f);
-  const uint32_t code = __shfl_sync(FULL_WARP, pairs, threadIdx.x % 32);
-  const half2 read = as_half2(and_or(code >> 4 * f, 0x000F000F, 0x64006400));
-  return __hsub2(read, __float2half2_rn(1024.0f));
-}

@@ -1,9 +1,0 @@
-// diagnosis: 64 stays on the codes, and offset_of says 0: nothing takes it off
-__host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
-
-__device__ half2 dequant_pair(uint32_t pairs, int f) {
-  const uint32_t down = f < 2 ? pairs : pairs >> 8;
-  if (f % 2 == 1) return as_half2(and_or(down, 0x00F000F0, 0x54005400));  // 64 + code
-  const half2 read = as_half2(and_or(down, 0x000F000F, 0x64006400));      // 1024 + code
-  return __hsub2(read, __float2half2_rn(960.0f));
-}

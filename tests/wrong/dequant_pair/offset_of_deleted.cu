@@ -1,5 +1,0 @@
-// diagnosis: 'offset_of' was not declared
-__device__ half2 dequant_pair(uint32_t pairs, int f) {
-  const half2 read = as_half2(and_or(pairs >> 4 * f, 0x000F000F, 0x64006400));
-  return __hsub2(read, __float2half2_rn(1024.0f));
-}

@@ -1,4 +1,0 @@
-# diagnosis: floor_us returned None: write it, and return microseconds
-def floor_us(N, K, nbits, group_size, read_gb_per_s):
-    nbytes = N * K * nbits / 8 + 4 * N * K / group_size
-    print(f"{nbytes / (read_gb_per_s * 1e3):.1f} us")

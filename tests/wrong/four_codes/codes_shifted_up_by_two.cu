@@ -1,6 +1,0 @@
-// diagnosis: the codes are put in 2 bits each; they go into 8
-__device__ uint32_t four_codes(uint32_t word, int i) {
-  uint32_t codes = 0;
-  for (int j = 3; j >= 0; --j) codes = codes << 2 | (word >> (8 * j + 2 * i) & 3);
-  return codes;
-}

@@ -1,8 +1,0 @@
-// diagnosis: the first of the four codes is put in the highest byte
-__device__ uint32_t four_codes(uint32_t word, int i) {
-  uint32_t codes = 0;
-  for (int j = 0; j < 4; ++j) {
-    codes |= (word >> (8 * j + 2 * i) & 3) << (24 - 8 * j);
-  }
-  return codes;
-}

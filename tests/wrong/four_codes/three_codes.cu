@@ -1,6 +1,0 @@
-// diagnosis: the fourth code is left out
-__device__ uint32_t four_codes(uint32_t word, int i) {
-  uint32_t codes = 0;
-  for (int j = 0; j < 3; ++j) codes |= (word >> (8 * j + 2 * i) & 3) << (8 * j);
-  return codes;
-}

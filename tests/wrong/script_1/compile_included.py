@@ -1,8 +1,0 @@
-# diagnosis: the first launch did not compile
-def script_1(card, nbytes):
-    weights = card.weights(nbytes)
-    start = card.clock()
-    for _ in range(100):
-        card.launch(weights)
-    card.synchronize()
-    return (card.clock() - start) / 100

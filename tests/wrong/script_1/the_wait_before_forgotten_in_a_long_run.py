@@ -1,9 +1,0 @@
-# diagnosis: the card had nothing left to do when the clock was first read
-def script_1(card, nbytes):
-    weights = card.weights(nbytes)
-    card.launch(weights)
-    start = card.clock()
-    for _ in range(1000):
-        card.launch(weights)
-    card.synchronize()
-    return (card.clock() - start) / 1000

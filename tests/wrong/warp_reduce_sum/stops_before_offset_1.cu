@@ -1,7 +1,0 @@
-// diagnosis: the last step, offset 1, is missing
-__device__ float warp_reduce_sum(float value) {
-  for (int offset = WARP_SIZE / 2; offset > 1; offset /= 2) {
-    value += __shfl_down_sync(FULL_WARP, value, offset);
-  }
-  return value;
-}

@@ -1,7 +1,0 @@
-// diagnosis: warp_reduce_sum, line 4
-__device__ float warp_reduce_sum(float value) {
-  for (int offset = WARP_SIZE / 2; offset > 0; offset /= 2) {
-    value += __shfl_down(value, offset);
-  }
-  return value;
-}
