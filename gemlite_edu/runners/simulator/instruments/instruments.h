@@ -8,8 +8,7 @@
 
 #include "../runner/time_limit.h"
 #include "lockstep.h"
-#include "watch.h"
-#include "watched_copies.h"
+#include "watched_warps.h"
 
 struct Instruments {
   Sites sites;

@@ -6,7 +6,7 @@
 #pragma once
 #include <vector>
 
-#include "../runner/lanes.h"
+#include "../runner/fibers.h"
 #include "../runner/warp_operations.h"
 #include "watch.h"
 

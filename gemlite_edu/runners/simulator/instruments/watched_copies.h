@@ -1,7 +1,7 @@
 // What the instruments make of asynchronous copies: who reaches a destination too early, and when
 // it is written.
 #pragma once
-#include "watch.h"
+#include "watched_places.h"
 
 inline void Watch::begin_copy(const Copy& copy) {
   const Access now = access_of(copy.place, block->current);

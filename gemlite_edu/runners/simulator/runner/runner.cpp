@@ -26,7 +26,7 @@
 #include "copies.h"
 #include "faults.h"
 #include "../instruments/instruments.h"
-#include "lanes.h"
+#include "fibers.h"
 #include "phases.h"
 #include "shared_memory.h"
 #include "tensors.h"
