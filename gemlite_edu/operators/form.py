@@ -81,7 +81,7 @@ class Form:
         group_size = self.group_size if self.groups > 1 else None
         return PlaneTiles(self.W_nbits, self.in_features, group_size, 8 * self.word_dtype.itemsize)
 
-    @property
+    @cached_property
     def dot_dtype(self):
         """In which tensor cores add up products."""
         return torch.float16 if self.acc_dtype == DType.FP16 else torch.float32

@@ -16,6 +16,7 @@ from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.runners.triton import kernel, launch, replaced
 
 X_DTYPES = (torch.float16, torch.bfloat16, *FLOAT8, torch.int8)
+_RESOURCES = ("num_warps", "num_stages")  # of a config
 _OUTPUTS_OF_A_PROGRAM = 128  # of add_chunks
 _WEIGHTS_OF_A_PROGRAM = 8192  # of dequantize_weights
 _OUTPUTS_OF_A_TURN = 4096  # of add_chunks in the interpreter
@@ -44,16 +45,16 @@ def matmul(
     """y (M, N) = x W^T, times channel and token scales, plus bias, by the kernel `name`.
 
     x: (M, K), contiguous, fp16, bf16, fp8 or int8. weight: a `PackedWeight`.
-    config: how the kernel is cut into programs, of `triton_kernels.configs`; None: a default.
+    config: how the kernel is cut into programs, of `kernels.triton.configs`; None: a default.
     epilogue: an `Epilogue`; None: y of the type of x, int32 for int8 x.
     dot_dtype: in which tensor cores add up the products of a group, or of a tile: torch.float16 is
     faster on some GPUs and less exact. The GEMVs, and the interpreter, always add in float32.
     atomic: chunks of K are added in whatever order they are ready, not in a second pass.
-    replace: {name: python function}, see `triton_kernels.replaced`. On the CPU such a kernel is
+    replace: {name: python function}, see `runners.triton.replaced`. On the CPU such a kernel is
     watched: an access outside of its tensors raises KernelFault.
     Raises TypeError or ValueError for another x, or a name that is no kernel's.
 
-    >>> from gemlite_edu import quantize_linear
+    >>> from gemlite_edu import PackedWeight, quantize_linear
     >>> weight = PackedWeight.from_quantized(quantize_linear(torch.ones(2, 32), 4))
     >>> matmul("gemv", torch.ones(1, 32).half(), weight)
     tensor([[32., 32.]], dtype=torch.float16)
@@ -162,12 +163,12 @@ def _multiplies_int8(device):
 
 
 def _launch_gemm(run, x, weight, config, epilogue, types, y):
-    M, N, blocks = len(x), weight.N, _blocks(config, "BLOCK_M", "BLOCK_N")
-    grid = (-(-N // blocks["BLOCK_N"]), -(-M // blocks["BLOCK_M"]))
+    M, N = len(x), weight.N
+    grid = (-(-N // config["BLOCK_N"]), -(-M // config["BLOCK_M"]))
     run(
         grid, x, *weight.tensors, weight.channel_scales, epilogue.token_scales, epilogue.bias, y,
         M, N, x.shape[1], **weight.meta, **_dot_types(types), ACC_DTYPE=triton_dtype(types.sums),
-        **blocks, **_resources(config),
+        **_named(config, "BLOCK_M", "BLOCK_N", *_RESOURCES),
     )  # fmt: skip
 
 
@@ -178,14 +179,13 @@ def _launch_split(run, name, x, weight, config, types, atomic):
     make = torch.zeros if atomic else torch.empty
     chunk_sums = make((1 if atomic else chunks, M, N), dtype=types.sums, device=x.device)
     if is_gemv(name):
-        meta = _blocks(config, "BLOCK_N") | {"STAGES": config["num_stages"]}
+        meta = _named(config, "BLOCK_N", *_RESOURCES) | {"STAGES": config["num_stages"]}
         grid = (M * -(-N // meta["BLOCK_N"]), chunks)
     else:
-        meta = _blocks(config, "BLOCK_M", "BLOCK_N") | _dot_types(types)
+        meta = _named(config, "BLOCK_M", "BLOCK_N", *_RESOURCES) | _dot_types(types)
         grid = (-(-N // meta["BLOCK_N"]), -(-M // meta["BLOCK_M"]), chunks)
     run(
         grid, x, *weight.tensors, chunk_sums, M, N, K, **weight.meta, ATOMIC=atomic, **meta,
-        **_resources(config),
     )  # fmt: skip
     return chunk_sums
 
@@ -202,12 +202,8 @@ def add_chunks(chunk_sums, channel_scales, epilogue, y):
     )  # fmt: skip
 
 
-def _blocks(config, *names):
+def _named(config, *names):
     return {name: config[name] for name in names}
-
-
-def _resources(config):
-    return {name: config[name] for name in ("num_warps", "num_stages")}
 
 
 def _dot_types(types):
