@@ -62,7 +62,7 @@ def _wrong_outputs(exercise, answer):
             continue
         is_wrong = compare(exercise.output, output, expected, bound, exercise.dtype)
         if is_wrong and getattr(output, "shape", None) == expected.shape:
-            found.append(fingerprint(output, is_exact=bound is None))
+            found.append(fingerprint(exercise, case, output))
     return found
 
 

@@ -20,17 +20,17 @@ _NUMBERS = 16
 _ROUNDED = "~"  # stands before the numbers of an output that is not exact
 
 
-def fingerprint(output, is_exact):
-    """A short text that tells this output from others.
+def fingerprint(exercise, case, output):
+    """A short text that tells this output on a case from others.
 
-    An exact output is known by its hash, which is equal for equal numbers, whatever the sign of a
-    zero or the bits of a NaN. One that may be rounded is known by some of its numbers.
+    An exact output is known by a hash of it and of the right one, which is equal for equal numbers,
+    whatever the sign of a zero or the bits of a NaN. One that may be rounded is known by some of
+    its numbers.
     """
-    if not is_exact:
+    right, bound = exercise.expected(case)
+    if bound is not None:
         return " ".join([_ROUNDED, *(f"{value:.9g}" for value in _some_of(output).tolist())])
-    values = output.detach().cpu().double() + 0.0  # -0.0 + 0.0 is 0.0
-    values = values.masked_fill(values.isnan(), torch.nan).contiguous()
-    return hashlib.sha256(values.numpy().tobytes()).hexdigest()[:_HEX_DIGITS]
+    return hashlib.sha256(_bytes_of(right) + _bytes_of(output)).hexdigest()[:_HEX_DIGITS]
 
 
 def mistake_of(exercise, case, output):
@@ -38,7 +38,7 @@ def mistake_of(exercise, case, output):
     known = _known(exercise.name)
     _, bound = exercise.expected(case)
     if bound is None:
-        return known.get(fingerprint(output, is_exact=True))
+        return known.get(fingerprint(exercise, case, output))
     numbers, bound = _some_of(output), _some_of(bound)
     for text, mistake in known.items():
         mark, *values = text.split()
@@ -59,6 +59,11 @@ def _known(name):
     """{fingerprint: mistake} of an exercise; empty before its first fingerprints are taken."""
     mistakes = json.loads(path_of(name).read_text()) if path_of(name).exists() else {}
     return {text: mistake for mistake, texts in mistakes.items() for text in texts}
+
+
+def _bytes_of(tensor):
+    values = tensor.detach().cpu().double() + 0.0  # -0.0 + 0.0 is 0.0
+    return values.masked_fill(values.isnan(), torch.nan).contiguous().numpy().tobytes()
 
 
 def _some_of(tensor):
