@@ -13,11 +13,12 @@ _NAMES_OF = {
         "scale_activations_fp8",
         "scale_activations_int8",
     ),
-    "numbers.bounds": ("ScaledProduct", "factored_error_bound"),
+    "numbers.bounds": ("factored_error_bound",),
     "numbers.dtypes": ("DType",),
     "numbers.errors": ("KernelFault", "KernelTextError", "UntrustedText"),
     "numbers.formats": ("NF4",),
     "numbers.quantize": ("QuantizedWeight", "quantize_linear", "quantize_ternary"),
+    "numbers.reference": ("ScaledProduct",),
     "numbers.ternary_scales": ("ScaleConvention",),
     "numbers.weight_modes": ("ChannelScaleMode", "WeightMode"),
     "packing": (
@@ -29,7 +30,7 @@ _NAMES_OF = {
         "unpack_warped_int32",
     ),
     "kernels.machine": ("shared_bytes_per_block",),
-    "kernels.tables": ("pair_table",),
+    "kernels.pair_table": ("pair_table",),
     "runners.interpreter.loads": ("count_loads",),
     "runners.interpreter.operations": ("count_operations",),
     "runners.load": ("load",),
@@ -44,6 +45,7 @@ _NAMES_OF = {
     "layers.int4_linear": ("Int4Linear",),
 }
 _MODULES = {
+    "bounds": "numbers.bounds",
     "configs": "kernels.triton.configs",
     "info": "runners.info",
     "mixed_mm": "operators.mixed_mm",

@@ -16,7 +16,7 @@ import torch
 from gemlite_edu import load, pack_warped_int32
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.kernels.plan import rows_in_one_pass
-from gemlite_edu.numbers import reference
+from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.numbers.quantize import QuantizedWeight
 from gemlite_edu.packing import pack_3bit_planes, pack_sparse_1in2
 
@@ -245,8 +245,8 @@ def poison(case, device="cpu"):
 
 def _bound(case, inputs):
     if case.kernel == HALF2:
-        return reference.half2_error_bound(inputs.x, inputs.q, case.y_dtype)
-    return reference.error_bound(inputs.x, inputs.W_real, case.y_dtype)
+        return bounds.half2_error_bound(inputs.x, inputs.q, case.y_dtype)
+    return bounds.error_bound(inputs.x, inputs.W_real, case.y_dtype)
 
 
 def _pack(case, codes, kept):

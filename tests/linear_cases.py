@@ -7,7 +7,7 @@ from fast_cases import LARGEST_OFFSET
 from whole_zeros import many_rows_error_bound
 
 from gemlite_edu.core import DType, GemLiteLinear
-from gemlite_edu.numbers import reference
+from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.numbers.bounds import (
     TRUNCATION,
     ScaledProduct,
@@ -91,7 +91,7 @@ def dequantized_bound(product, dtype):
     once each.
     """
     codes, zeros, scales = product.parts
-    v, t = reference.OUTPUT_ROUNDOFF[dtype], reference.SMALLEST_STEP[dtype]
+    v, t = bounds.OUTPUT_ROUNDOFF[dtype], bounds.SMALLEST_STEP[dtype]
     x, W = product.x.double().abs(), ((codes - zeros) * scales).abs()
     off = (v + 2.0**-21) * W + t / 2
     reached = reference.matmul(x, W + off) + product.bias_or_zero().abs()

@@ -14,8 +14,8 @@ import torch
 
 from gemlite_edu import load, pack_bitnet_2bit
 from gemlite_edu.kernels.machine import SIMULATED
-from gemlite_edu.numbers import reference
-from gemlite_edu.numbers.reference import FP32_ROUNDOFF
+from gemlite_edu.numbers import bounds
+from gemlite_edu.numbers.bounds import FP32_ROUNDOFF
 from gemlite_edu.packing import FRAGMENTS
 from gemlite_edu.runners import kernel as kernel_module
 
@@ -258,7 +258,7 @@ def is_rounded_well(y, exact):
     keeps the order of numbers, also to infinity: so y is between what exact - and + g |exact|
     become.
     """
-    off = reference.growth(_ROUNDINGS, FP32_ROUNDOFF) * exact.abs()
+    off = bounds.growth(_ROUNDINGS, FP32_ROUNDOFF) * exact.abs()
     low, high = ((exact + sign * off).to(y.dtype) for sign in (-1, 1))
     return bool(((low <= y) & (y <= high)).all())
 

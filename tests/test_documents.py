@@ -11,7 +11,7 @@ import pytest
 import torch
 from counter_kernels import DIFFERENT
 
-from gemlite_edu.numbers import reference
+from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.runners import nsight
 from gemlite_lab.bench import measurements
 
@@ -30,7 +30,7 @@ def test_the_code_in_the_readme_runs():
         exec(block, namespace)
     assert namespace["y"].shape == (1, 4096)
     x, y, W = namespace["x"], namespace["y"], namespace["q"].dequantize(torch.float64)
-    assert ((y - reference.matmul(x, W)).abs() <= reference.error_bound(x, W, y.dtype)).all()
+    assert ((y - reference.matmul(x, W)).abs() <= bounds.error_bound(x, W, y.dtype)).all()
 
 
 def test_the_page_on_your_own_quantizer_prints_what_it_says(capsys):

@@ -12,7 +12,8 @@ from functools import cached_property
 import torch
 from pairwise import covering, unlike
 
-from gemlite_edu.numbers.bounds import ScaledProduct, factored_error_bound, tensor_core_error_bound
+from gemlite_edu.numbers.bounds import factored_error_bound, tensor_core_error_bound
+from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
 from gemlite_edu.operators.triton_product import Epilogue, matmul
 from gemlite_edu.operators.weight import PackedWeight

@@ -15,7 +15,7 @@ from types import FunctionType, ModuleType
 
 from gemlite_edu.kernels.triton import FOLDER, INT4_KERNELS, KERNELS
 from gemlite_edu.runners.interpreter.accesses import watch
-from gemlite_edu.runners.interpreter.mode import interpreting
+from gemlite_edu.runners.interpreter.patched_triton import interpreting
 
 _FILE_OF = {"unpack": "dequantize"} | {name: name for name in (*KERNELS, *INT4_KERNELS)}
 _numbers = itertools.count()

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from gemlite_edu.kernels.triton.texts import text_of
-from gemlite_edu.numbers import reference
+from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.numbers.quantize import QuantizedWeight
 from gemlite_edu.operators.triton_product import matmul
 from gemlite_edu.operators.weight import PackedWeight
@@ -36,7 +36,7 @@ def problem():
     W_q = torch.randint(0, 16, (_SIZE, _SIZE), dtype=torch.uint8)
     q = QuantizedWeight(W_q, torch.ones(1, 1), torch.full((1, 1), 8.0), 4, _SIZE)
     W = q.dequantize()
-    bound = reference.error_bound(x, W, torch.float16)
+    bound = bounds.error_bound(x, W, torch.float16)
     return x, PackedWeight.from_quantized(q), reference.matmul(x, W), bound
 
 

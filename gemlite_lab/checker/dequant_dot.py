@@ -5,7 +5,7 @@ from functools import cache, partial
 
 import torch
 
-from gemlite_edu.numbers import reference
+from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker import cases
@@ -67,7 +67,7 @@ def _expected(format, case):
     right = reference.matmul(case.x, W)
     if case.is_exact and format.sums_are_exact:
         return right.half(), None
-    return right, reference.error_bound(case.x, W, torch.float16)
+    return right, bounds.error_bound(case.x, W, torch.float16)
 
 
 def _run(answer, case, device):

@@ -4,7 +4,8 @@ from functools import cache, partial
 
 import torch
 
-from gemlite_edu.numbers.bounds import ScaledProduct, factored_error_bound
+from gemlite_edu.numbers.bounds import factored_error_bound
+from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_edu.operators.triton_product import Epilogue
 from gemlite_edu.runners.interpreter.loads import count_loads
 from gemlite_lab.checker.cases import fresh

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import torch
 
-from gemlite_edu.numbers.bounds import ScaledProduct, parts_error_bound
+from gemlite_edu.numbers.bounds import parts_error_bound
+from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker.exercise import CheckFailed, run_watched
 from gemlite_lab.checker.grouped_cases import GroupedCase, exact_grouped, with_rows

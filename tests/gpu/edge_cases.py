@@ -24,7 +24,7 @@ from kernel_cases import PER_CHANNEL, PLAIN_KERNELS, Case, is_right, make_case, 
 
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.kernels.machine import HOPPER
-from gemlite_edu.kernels.tables import pair_table
+from gemlite_edu.kernels.pair_table import pair_table
 from gemlite_edu.kernels.triton import KERNELS as TRITON_KERNELS
 
 # Width, N, K, M and scope of the scales.

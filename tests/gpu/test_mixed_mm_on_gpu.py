@@ -35,7 +35,7 @@ from torch.utils.checkpoint import checkpoint
 from gemlite_edu import Int4Linear, triton_mixed_mm
 from gemlite_edu.kernels.triton import INT4_KERNELS
 from gemlite_edu.kernels.triton.mixed_mm_configs import candidates
-from gemlite_edu.numbers import reference
+from gemlite_edu.numbers import bounds
 from gemlite_edu.operators import mixed_mm, tuning
 from gemlite_edu.operators.choose import INT4_RULES, Rows, Rule, choose
 from gemlite_edu.operators.mixed_mm import KERNEL_TYPES, dense
@@ -329,7 +329,7 @@ def assert_near(problem, y, x, transposed):
         allowed = bound_of(right, transposed, is_fused, y.dtype, problem.codes)
     elif y.dtype == FP32:
         codes, zeros, scales = right.parts
-        allowed = reference.error_bound(right.x, (codes - zeros) * scales, FP32)
+        allowed = bounds.error_bound(right.x, (codes - zeros) * scales, FP32)
     else:
         allowed = 1e-10
     assert ((y.cpu().double() - right.exact()).abs() <= allowed).all()

@@ -11,7 +11,7 @@ from gemlite_edu.kernels.gemm_fast import plan_gemm
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.kernels.gemv_fast import FAST_KERNELS, HOLE_BYTES, FastGemv, plan_gemv
 from gemlite_edu.kernels.machine import H200, SIMULATED
-from gemlite_edu.kernels.tables import pair_table
+from gemlite_edu.kernels.pair_table import pair_table
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS, Y_TYPES
 from gemlite_edu.numbers.formats import NF4
 from gemlite_edu.numbers.weight_modes import WeightMode

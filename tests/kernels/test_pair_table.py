@@ -10,8 +10,7 @@ from fast_cases import BF16, FP16, make_case, run
 
 from gemlite_edu import load
 from gemlite_edu.kernels import sources
-from gemlite_edu.kernels.machine import shared_bytes_per_block
-from gemlite_edu.kernels.tables import pair_table
+from gemlite_edu.kernels.pair_table import pair_table
 from gemlite_edu.numbers.errors import KernelTextError
 
 # Sums of these with x of few digits are exact.
@@ -93,18 +92,19 @@ def test_a_table_that_nobody_fills_is_found(case):
 @both_kernels
 def test_room_for_a_table_is_kept_where_one_is_prepared(case):
     plain = case.load()
-    alone = case.load(replace={"dequant_pair": sources.hole("dequant_pair", plain._weights.text)})
+    alone = case.load(
+        replace={"dequant_pair": sources.hole("dequant_pair", plain.spec.weights.text)}
+    )
     with_table = case.load(replace=pair_table(LEVELS))
-    assert plain._weights == alone._weights
-    limit = shared_bytes_per_block(case.machine[0])
+    assert plain.spec.weights == alone.spec.weights
+    limit = case.machine.shared_bytes_per_block
     for K in (256, 8192, 65536):
         asked = [_shared_bytes(kernel, M=8, K=K) for kernel in (plain, alone, with_table)]
         assert asked[0] == asked[1] <= limit and asked[2] <= limit - 32 * 1024
 
 
 def _shared_bytes(kernel, M, K):
-    plan = kernel.plan(M, 4096, K).product
-    return getattr(plan, "product", plan).shared_bytes
+    return kernel.plan(M, 4096, K).product.shared_bytes
 
 
 def test_x_that_leaves_no_room_for_a_table_is_refused():

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save_file
 
 from gemlite_edu import GemvLinear, pack_warped_int32, quantize_linear
-from gemlite_edu.numbers import reference
+from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.numbers.errors import UntrustedText
 from gemlite_edu.packing import pack_sparse_1in2, tiled_sparsity_50
 
@@ -39,7 +39,7 @@ def test_it_multiplies_as_the_dequantized_weights(q, x):
     bias = torch.linspace(-1, 1, 40).half()
     W = q.dequantize(torch.float64)
     y = GemvLinear.from_quantized(q)(x)
-    assert ((y - reference.matmul(x, W)).abs() <= reference.error_bound(x, W, y.dtype)).all()
+    assert ((y - reference.matmul(x, W)).abs() <= bounds.error_bound(x, W, y.dtype)).all()
     assert torch.equal(GemvLinear.from_quantized(q, bias=bias)(x), y + bias)
     assert GemvLinear.from_quantized(q)(x.reshape(2, 1, 192)).shape == (2, 1, 40)
 
@@ -54,7 +54,7 @@ def test_bf16_and_other_kernels(q, x):
     )
     W = q.dequantize(torch.float64) * kept
     y = sparse(x)
-    assert ((y - reference.matmul(x, W)).abs() <= reference.error_bound(x, W, y.dtype)).all()
+    assert ((y - reference.matmul(x, W)).abs() <= bounds.error_bound(x, W, y.dtype)).all()
 
 
 def test_your_text_is_used_and_shown(q, x):

@@ -10,7 +10,7 @@ from linear_cases import activations
 from gemlite_edu import helper
 from gemlite_edu.core import DType, GemLiteLinear
 from gemlite_edu.helper import A16W8, A8W8_fp8_dynamic, A8W8_int8_dynamic, A8Wn_dynamic, A16Wn
-from gemlite_edu.numbers import reference
+from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.numbers.bounds import TRUNCATION
 
 N, K = 20, 128
@@ -48,7 +48,7 @@ def assert_near(y, exact, reach, off, bias):
 
     off: what operands that are off may do to a sum; reach: the sum of its |products|.
     """
-    v, t = reference.OUTPUT_ROUNDOFF[y.dtype], reference.SMALLEST_STEP[y.dtype]
+    v, t = bounds.OUTPUT_ROUNDOFF[y.dtype], bounds.SMALLEST_STEP[y.dtype]
     bias = 0 if bias is None else bias.detach().double().abs()
     error = off + 2 * K * TRUNCATION * (reach + off + 2 * bias) + v * bias + t
     assert ((y.double() - exact).abs() <= error + v * (exact.abs() + error)).all()

@@ -14,7 +14,7 @@ from torch.utils.checkpoint import checkpoint
 
 from gemlite_edu import Int4Linear, pack_2xint4, quantize_linear, unpack_2xint4
 from gemlite_edu.layers.int4_linear import mixed_mm
-from gemlite_edu.numbers import reference
+from gemlite_edu.numbers import bounds, reference
 
 N, K, GROUP = 12, 32, 8
 FP64 = torch.float64
@@ -60,7 +60,7 @@ def assert_product(y, x, W):
         torch.testing.assert_close(y, x @ W.T, rtol=1e-12, atol=1e-12)
         return
     error = (y.double() - reference.matmul(x, W)).abs()
-    assert (error <= reference.error_bound(x, W, y.dtype)).all()
+    assert (error <= bounds.error_bound(x, W, y.dtype)).all()
 
 
 # Forward and backward
@@ -454,7 +454,7 @@ def test_a_linear_layer_is_within_half_a_step_of_its_own(dtype, bias, group_size
     assert layer.scales.dtype == (dtype if dtype in (FP16, BF16) else FP32)
     step = q.scales.double().repeat_interleave(layer.group_size, dim=1)
     off = (dense(layer) - linear.weight.detach().double()).abs()
-    assert (off <= step * (0.5 + 16 * reference.OUTPUT_ROUNDOFF[layer.scales.dtype])).all()
+    assert (off <= step * (0.5 + 16 * bounds.OUTPUT_ROUNDOFF[layer.scales.dtype])).all()
     assert (layer.bias is None) == (not bias)
     assert not bias or torch.equal(layer.bias, linear.bias)
     assert all(torch.equal(linear.state_dict()[name], before[name]) for name in before)

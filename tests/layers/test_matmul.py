@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gemlite_edu import DType, GemLiteMatmul
-from gemlite_edu.numbers import reference
+from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.operators import gemv_op
 from gemlite_edu.packing import pack_3bit_planes, pack_sparse_1in2, tiled_sparsity_50
@@ -26,7 +26,7 @@ def activations(shape, dtype=torch.float16, seed=1):
 
 def is_right(y, x, W):
     """Whether y is x Wᵀ, W dequantized in fp64 with one more rounding for 1 / w_scale."""
-    bound = reference.error_bound(x, W, y.dtype) * (1 + 2**-20)
+    bound = bounds.error_bound(x, W, y.dtype) * (1 + 2**-20)
     return bool(((y.double() - reference.matmul(x, W)).abs() <= bound).all())
 
 

@@ -5,15 +5,16 @@ import pytest
 import torch
 
 from gemlite_edu.numbers.bounds import (
-    ScaledProduct,
     dequantized_error_bound,
+    error_bound,
     factored_error_bound,
+    half2_error_bound,
     parts_error_bound,
     scaled_weights_error_bound,
     tensor_core_error_bound,
 )
 from gemlite_edu.numbers.quantize import QuantizedWeight
-from gemlite_edu.numbers.reference import error_bound, half2_error_bound, matmul
+from gemlite_edu.numbers.reference import ScaledProduct, matmul
 
 OUT_DTYPES = [torch.float16, torch.bfloat16, torch.float32]
 any_out_dtype = pytest.mark.parametrize("out_dtype", OUT_DTYPES)

@@ -36,8 +36,9 @@ from kernel_cases import (
 
 from gemlite_edu import load, pack_warped_int32, quantize_linear
 from gemlite_edu.kernels.gemv import KERNELS
+from gemlite_edu.numbers.bounds import error_bound
 from gemlite_edu.numbers.errors import KernelFault, KernelTextError
-from gemlite_edu.numbers.reference import error_bound, matmul
+from gemlite_edu.numbers.reference import matmul
 
 PACKED = "gemv_a16wn_fp32"
 FLOAT4, INT32, DP4A = "gemv_a16wn_float4", "gemv_a8wn_int32", "gemv_a8wn_dp4a"

@@ -5,7 +5,7 @@ import pytest
 
 from gemlite_edu import load
 from gemlite_edu.kernels.gemv import KERNELS
-from gemlite_edu.kernels.tables import pair_table
+from gemlite_edu.kernels.pair_table import pair_table
 from gemlite_lab.bench import instructions
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "tools"))

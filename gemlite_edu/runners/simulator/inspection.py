@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
-from gemlite_edu.kernels.own_lines import lead_to_own_line, lines_by_place
+from gemlite_edu.kernels.calls_in_hole import lead_to_own_line, lines_by_place
 from gemlite_edu.runners.simulator.build import SHIM, build_instrumented_kernel, partly_used_vectors
 from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
 from gemlite_edu.runners.simulator.finding_sentences import Found

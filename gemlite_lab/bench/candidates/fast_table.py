@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import replace
 from functools import cache
 
-from gemlite_edu.kernels.tables import pair_table
+from gemlite_edu.kernels.pair_table import pair_table
 from gemlite_edu.runners.load import load
 from gemlite_lab.bench.candidate import Prepared
 from gemlite_lab.bench.candidates import fast

@@ -1,5 +1,5 @@
 // GEMV: fp16 activations, 1- to 8-bit weights, half2 accumulation within a word, fp32 beyond it.
-// Two products and additions in one instruction, each rounded to 11 bits: reference.half2_error_bound.
+// Two products and additions in one instruction, each rounded to 11 bits: bounds.half2_error_bound.
 // Zeros are to be among the codes, 0 to CODE_MASK: far from them fp16 may overflow.
 // Source: GemLite (CUDA version), "fp16acchalf2". Compile with -DW_NBITS=n -DX_T=half.
 // claim: x 2 sectors/request

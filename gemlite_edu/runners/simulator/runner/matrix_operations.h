@@ -1,6 +1,6 @@
 // What a whole warp does with matrices: it agrees on one in memory, or multiplies two of fragments.
 #pragma once
-#include "../shim/fragment_cells.h"
+#include "../shim/fragment_table.h"
 #include "lanes.h"
 
 constexpr int PRODUCT_K = 16;

@@ -23,11 +23,12 @@
 #include <thread>
 #include <vector>
 
+#include "block_barrier.h"
 #include "copies.h"
 #include "faults.h"
 #include "../instruments/instruments.h"
 #include "fibers.h"
-#include "phases.h"
+#include "shared_barriers.h"
 #include "shared_memory.h"
 #include "tensors.h"
 #include "time_limit.h"
@@ -38,32 +39,6 @@ extern "C" __thread SimHere sim_here = {};
 namespace {
 
 constexpr rlim_t PRINTED_LIMIT = rlim_t(1) << 20;  // bytes; a kernel in a loop prints no more
-
-void run_block(std::vector<Lane>& lanes) {
-  for (Lane& lane : lanes) lane.state = State::READY;
-  for (;;) {
-    bool progress = false;
-    size_t done = 0, at_barrier = 0;
-    for (size_t i = 0; i < lanes.size(); ++i) {
-      if (lanes[i].state == State::READY) {
-        resume(static_cast<int>(i));
-        progress = true;
-      }
-    }
-    for (const Lane& lane : lanes) {
-      done += lane.state == State::DONE;
-      at_barrier += lane.state == State::AT_BARRIER;
-    }
-    if (done == lanes.size()) return;
-    if (done + at_barrier == lanes.size()) {
-      for (Lane& lane : lanes) {
-        if (lane.state == State::AT_BARRIER) lane.state = State::READY;
-      }
-    } else if (!progress) {
-      report_stuck(lanes);
-    }
-  }
-}
 
 void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dynamic_shared)()) {
   use_own_signal_stack();
@@ -136,8 +111,7 @@ void read_arguments(int memfd, char** begin, char** end, std::vector<int32_t>& i
 
 void sim_barrier() {
   stop_before(Event::MEETING, __builtin_return_address(0));
-  block->lanes[block->current].state = State::AT_BARRIER;
-  yield_to_scheduler();
+  wait_at_block_barrier();
 }
 void sim_sync_warp(unsigned mask) {
   stop_before(Event::MEETING, __builtin_return_address(0));

@@ -5,7 +5,7 @@
 
 #include "lanes.h"
 #include "matrix_operations.h"
-#include "phases.h"
+#include "shared_barriers.h"
 
 // Called when all lanes in the mask have come to a __syncwarp; the instruments' interest.
 inline void (*when_in_step)(int first_lane, unsigned mask) = nullptr;

@@ -39,7 +39,7 @@ void sim_meet_to_load(const SimMatrix* own);
 void sim_meet_to_store(const SimMatrix* own);
 // All lanes of the warp come, and then every `d` is there.
 void sim_multiply(const SimProduct* own);
-// Barriers in shared memory, and copies that they count: runner/phases.h.
+// Barriers in shared memory, and copies that they count: runner/shared_barriers.h.
 void sim_make_barrier(uint64_t* barrier, int arrivals);
 void sim_arrive(uint64_t* barrier, int bytes);
 void sim_wait_for_phase(uint64_t* barrier, int phase);

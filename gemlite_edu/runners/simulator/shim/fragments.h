@@ -1,7 +1,7 @@
 // A lane's part of a matrix, and where that lies in memory.
 #pragma once
 #include "cuda_runtime.h"
-#include "fragment_cells.h"
+#include "fragment_table.h"
 
 namespace nvcuda {
 namespace wmma {

@@ -3,7 +3,7 @@
 import pytest
 
 from gemlite_edu.kernels import sources
-from gemlite_edu.kernels.own_lines import lead_to_own_line, lines_by_place
+from gemlite_edu.kernels.calls_in_hole import lead_to_own_line, lines_by_place
 
 SCALED_DOT = """
 __device__ float scaled_dot(Word word, const X_T* x, int k, const float* scales, const float* zeros,

@@ -1,0 +1,38 @@
+// __syncthreads: a lane that reaches it waits until every lane of the block is there, or has ended.
+#pragma once
+#include <vector>
+
+#include "faults.h"
+#include "fibers.h"
+
+inline void wait_at_block_barrier() {
+  block->lanes[block->current].state = State::AT_BARRIER;
+  yield_to_scheduler();
+}
+
+// Run the lanes in order, each up to its next barrier, until all have ended.
+inline void run_block(std::vector<Lane>& lanes) {
+  for (Lane& lane : lanes) lane.state = State::READY;
+  for (;;) {
+    bool progress = false;
+    size_t done = 0, at_barrier = 0;
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      if (lanes[i].state == State::READY) {
+        resume(static_cast<int>(i));
+        progress = true;
+      }
+    }
+    for (const Lane& lane : lanes) {
+      done += lane.state == State::DONE;
+      at_barrier += lane.state == State::AT_BARRIER;
+    }
+    if (done == lanes.size()) return;
+    if (done + at_barrier == lanes.size()) {
+      for (Lane& lane : lanes) {
+        if (lane.state == State::AT_BARRIER) lane.state = State::READY;
+      }
+    } else if (!progress) {
+      report_stuck(lanes);
+    }
+  }
+}
