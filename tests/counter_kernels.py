@@ -3,7 +3,7 @@
 Every kernel gets x (in), y (out) and n; `t` is the thread's number in its block, `i` in the grid.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -300,7 +300,8 @@ class PackageKernel:
 
     def _words(self):
         """Any bits: in sparse weights they say which x is read."""
-        shape = KERNELS[self.name].layout(self.nbits).packed_shape(self.N, self.K)
+        layout = replace(KERNELS[self.name], nbits=self.nbits).layout(self.K)
+        shape = layout.packed_shape(self.N, self.K)
         generator = torch.Generator().manual_seed(0)
         return torch.randint(-(2**31), 2**31, shape, generator=generator).int()
 

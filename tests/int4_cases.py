@@ -16,11 +16,11 @@ import triton_cases
 from pairwise import covering, unlike
 
 from gemlite_edu.numbers.bounds import (
-    ScaledProduct,
     dequantized_error_bound,
     scaled_weights_error_bound,
     tensor_core_error_bound,
 )
+from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_edu.operators.choose import INT4_RULES, Rows, choose
 from gemlite_edu.operators.int4_weight import Int4Weight
 from gemlite_edu.operators.mixed_mm import triton_mixed_mm

@@ -10,11 +10,11 @@ from gemlite_edu.core import DType, GemLiteLinear
 from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.numbers.bounds import (
     TRUNCATION,
-    ScaledProduct,
     factored_error_bound,
     parts_error_bound,
     tensor_core_error_bound,
 )
+from gemlite_edu.numbers.reference import ScaledProduct
 
 FP8_TYPES = (torch.float8_e4m3fn, torch.float8_e5m2)
 
