@@ -64,6 +64,16 @@ def test_every_folder_has_its_place():
         assert files <= {"__init__", "__main__", *TOPS}
 
 
+def test_the_map_in_contributing_has_these_folders_in_this_order():
+    map_ = (ROOT / "CONTRIBUTING.md").read_text()
+    rows = re.findall(r"^\| `(\w+/\w+)/` \|.*\| (`.*`) \|$", map_, re.MULTILINE)
+    ordered = [f"{package}/{folder}" for package, folders in ORDER.items() for folder in folders]
+    assert [folder for folder, _ in rows] == ordered
+    for folder, files in rows:
+        for name in files.strip("`").split("` `"):
+            assert (ROOT / folder / name).is_file(), f"{folder}/{name}"
+
+
 def test_the_package_has_few_entries():
     entries = {p.name for p in (ROOT / "gemlite_edu").iterdir()} - {"__pycache__"}
     assert len(entries - {"models", "__main__.py", "py.typed"}) <= 10
