@@ -1,6 +1,6 @@
 """The workbook's machinery: benchmarks, pictures, predictions, and the checker.
 
-It is used from a clone of the repository and is no part of the wheel.
+You use it from a clone of the repository; the wheel does not contain it.
 """
 
 from importlib import import_module

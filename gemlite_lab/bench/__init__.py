@@ -1,8 +1,8 @@
-"""Measuring kernels, ours and others', by one method: `make bench`.
+"""Measure kernels, ours and others', by one method: `make bench`.
 
-The method: weights rotate over copies that are, each with its y, more than four times the L2,
-launches go through a CUDA graph, results are compared with fp64 on the timed inputs, and what
-cannot be true is refused.
+The method: calls rotate over copies of the weights, which together with their outputs fill the L2
+more than four times; a CUDA graph launches them; the harness compares the results with fp64 on the
+timed inputs, and refuses a time that cannot be true.
 """
 
 from gemlite_lab.bench.candidate import Candidate, Prepared, find_candidates

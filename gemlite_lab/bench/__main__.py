@@ -13,7 +13,7 @@ _WEIGHTS = "W16 W8 W8g128 W4 W4g128 W2 W2g128 W1 W1g128"
 
 
 def main(arguments=None):
-    """Returns the exit status: 1 where nothing could be measured."""
+    """Return the exit status: 1 if nothing could be measured."""
     options = _options(arguments)
     chosen = _choose(options.kernels)
     if not torch.cuda.is_available():

@@ -1,4 +1,4 @@
-"""What takes part in a benchmark: a kernel with what the harness must know of it."""
+"""`Candidate`: a kernel that can take part in a benchmark, and the facts the harness needs."""
 
 import importlib
 import pkgutil
@@ -13,7 +13,10 @@ import gemlite_edu
 
 @dataclass(frozen=True)
 class Prepared:
-    """A kernel with its weights in place: call(x) returns y; reads: the tensors it must read."""
+    """A kernel with its weights in place.
+
+    call(x) returns y. reads: the tensors that the kernel must read.
+    """
 
     call: Callable
     reads: tuple[torch.Tensor, ...]
@@ -23,10 +26,11 @@ class Prepared:
 class Candidate:
     """A kernel that may be measured.
 
-    package: the distribution it comes from. x_dtype: of x and of the scales.
-    is_symmetric: its format has no zeros: they must be the middle code.
-    build: what tells texts of the same version apart.
-    why_not(problem): "" if it computes this problem, else what it takes, in a few words.
+    package: the distribution it comes from. x_dtype: the type of x and of the scales.
+    is_symmetric: the format stores no zeros, so every zero must be the middle code.
+    build: distinguishes kernel texts of the same version.
+    why_not(problem): "" if the kernel computes this problem, else the problems that it does take,
+        in a few words.
     prepare(weights, problem): a `Prepared` for the weights that `Problem.draw_weights` drew.
     """
 
@@ -53,7 +57,10 @@ class Candidate:
 
 
 def find_candidates():
-    """Every `Candidate` of the files in bench/candidates/, by name. ValueError for a name twice."""
+    """{name: `Candidate`} of the files in bench/candidates/.
+
+    Raises ValueError if two candidates have the same name.
+    """
     package = importlib.import_module("gemlite_lab.bench.candidates")
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
     modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]

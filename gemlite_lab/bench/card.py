@@ -1,4 +1,4 @@
-"""The GPU that a benchmark runs on: its limits, measured, and what it says of itself."""
+"""The GPU that a benchmark runs on: its measured limits, and the facts its driver reports."""
 
 import subprocess
 from dataclasses import dataclass
@@ -13,7 +13,9 @@ _MATMUL_SIZE = 8192
 
 @dataclass(frozen=True)
 class Card:
-    """read_gb_per_s: the fastest read of a buffer far larger than the L2, GB = 1e9 bytes.
+    """A GPU and its limits.
+
+    read_gb_per_s: the fastest read of a buffer far larger than the L2, GB = 1e9 bytes.
     matmul_tflops: the rate of an 8192 x 8192 x 8192 fp16 product of random numbers."""
 
     name: str
@@ -24,7 +26,7 @@ class Card:
 
 
 def current_card():
-    """The current GPU, measured; takes some seconds. Raises ValueError without a GPU."""
+    """Measure the current GPU, which takes some seconds. Raises ValueError without a GPU."""
     if not torch.cuda.is_available():
         raise ValueError("torch sees no CUDA GPU here, and kernels are measured on one")
     properties = torch.cuda.get_device_properties(torch.cuda.current_device())
@@ -38,7 +40,7 @@ def current_card():
 
 
 def read_bandwidth():
-    """GB/s of the fastest of several sums over a buffer, all of which read each byte once."""
+    """GB/s of the fastest of several sums over a buffer; each sum reads each byte once."""
     free, _ = torch.cuda.mem_get_info()
     buffer = torch.ones(min(_READ_BYTES, free // 4) // 4, device="cuda")
     views = [buffer, buffer.view(torch.float16), buffer.view(torch.int64)]
@@ -54,7 +56,7 @@ def matmul_rate():
 
 
 def clocks():
-    """(SM clock, memory clock) of the current GPU now, MHz; (0, 0) where the driver is silent."""
+    """(SM clock, memory clock) of the current GPU now, MHz; (0, 0) if the driver gives none."""
     answer = ask_driver("clocks.sm,clocks.mem")
     try:
         sm, memory = (int(value) for value in answer.split(","))
@@ -64,7 +66,7 @@ def clocks():
 
 
 def ask_driver(what):
-    """What nvidia-smi says of `what` for the current GPU; "" where there is none or no answer."""
+    """nvidia-smi's answer to the query `what` about the current GPU; "" if it gives none."""
     if not torch.cuda.is_available():
         return ""
     uuid = torch.cuda.get_device_properties(torch.cuda.current_device()).uuid

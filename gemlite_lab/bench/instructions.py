@@ -1,6 +1,6 @@
-"""Machine instructions of the kernels' inner loops, as nvcc makes them for an H200.
+"""How many machine instructions nvcc makes of the kernels' inner loops, for an H200.
 
-Counted by tools/instruction_counts.py, without a GPU.
+tools/instruction_counts.py counts them, without a GPU.
 """
 
 import json
@@ -12,14 +12,16 @@ PATH = Path(__file__).parent.parent / "data" / "instructions_sm_90.json"
 
 @cache
 def recorded():
-    """The record: "nvcc" (its version); "kernels" {kernel: {"weights", "all", "integer"}}, of one
-    turn of the 1-bit kernel's loop, which takes one word of 32 codes a lane; and "rungs"
-    {"4", "2", "1": {rung: the same}}, of a turn of the loop that takes weights in groups of 128."""
+    """The recorded counts, of one turn of each loop.
+
+    "nvcc": its version. "kernels": {kernel: {"weights", "all", "integer"}} for 1-bit codes, of
+    which each lane takes one word of 32 a turn. "rungs": {"4", "2", "1": {rung: the same}} for
+    weights in groups of 128."""
     return json.loads(PATH.read_text(encoding="utf-8"))
 
 
 def per_weight(kernel):
-    """(instructions of a warp for each weight of its lanes, those of the integer unit among them).
+    """(instructions, those of the integer unit among them) of a warp, for each weight of its lanes.
 
     The integer unit shifts, masks, shuffles bytes, and converts integers.
 
@@ -31,7 +33,7 @@ def per_weight(kernel):
 
 
 def of_rung(nbits, rung):
-    """Instructions of a warp for each weight of its lanes, of a rung of `ladder.rungs(nbits)`.
+    """Instructions of a warp for each weight of its lanes, in a rung of `ladder.rungs(nbits)`.
 
     >>> of_rung(4, "magic numbers") > of_rung(4, "lop3 by hand")
     True

@@ -1,4 +1,4 @@
-"""The loop of Triton's interpreter: seconds from a changed `unpack` to an answer, and of a run.
+"""How long Triton's interpreter takes: seconds from a changed `unpack` to an answer, and for a run.
 
 The kernel is the GEMV of 4-bit weights, 4096 x 4096, M = 1.
 """
@@ -19,7 +19,7 @@ _SIZE, _KERNEL, _FUNCTION = 4096, "gemv", "unpack"
 
 
 def changed_function(folder):
-    """The shipped `unpack`, from a text never seen before."""
+    """The shipped `unpack`, made from a text that no cache has seen."""
     path = Path(folder) / f"changed_{time.time_ns()}.py"
     text = "import triton\nimport triton.language as tl\n\n" + text_of("dequantize", _FUNCTION)
     path.write_text(text, encoding="utf-8")
@@ -41,7 +41,7 @@ def problem():
 
 
 def seconds(folder, x, weight, right, bound):
-    """(seconds from a changed function to an answer, seconds of one more run)."""
+    """(seconds from a changed function to an answer, seconds for one more run)."""
     start = time.perf_counter()
     replace = {_FUNCTION: changed_function(folder)}
     y = matmul(_KERNEL, x, weight, replace=replace)

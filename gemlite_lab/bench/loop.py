@@ -1,7 +1,7 @@
-"""How long the learner waits, in seconds: from a changed kernel to an answer, and from the cache.
+"""How many seconds the learner waits for an answer after changing a kernel, or with a warm cache.
 
-One 4-bit GEMV of 4096 x 4096, M = 1, in the simulator and on the GPU if there is one; one of
-256 x 4096 under the simulator's instruments; and a Triton GEMV in the interpreter.
+It runs a 4-bit GEMV of 4096 x 4096, M = 1, in the simulator and on the GPU if there is one; a GEMV
+of 256 x 4096 under the simulator's instruments; and a Triton GEMV in the interpreter.
 """
 
 import statistics
@@ -18,7 +18,7 @@ from gemlite_edu.runners import info
 from gemlite_edu.runners.load import load
 from gemlite_lab.bench import interpreter_loop
 
-RUNS = 3  # of each figure
+RUNS = 3  # for each figure
 _KERNEL, _HOLE, _SIZE = "gemv_a16wn_fp32", "dequant_dot", 4096
 _LOAD = """
 import time
@@ -40,7 +40,7 @@ def print_figures():
 
 
 def figures():
-    """{figure: seconds}, each the median of its runs."""
+    """{figure: seconds}; each figure is the median of its runs."""
     torch.manual_seed(0)
     W_q = torch.randint(0, 16, (_SIZE, _SIZE), dtype=torch.uint8)
     W_packed, x = pack_warped_int32(W_q, 4), torch.randn(1, _SIZE).half()
@@ -92,7 +92,7 @@ def _edit_to_report(W_packed, x):
 
 
 def _changed_kernel():
-    """The kernel with a text in its hole that was never seen before; not compiled yet."""
+    """The kernel, not compiled yet, with a text in its hole that no cache has seen."""
     text = sources.hole(_HOLE, _KERNEL) + f"// changed at {time.time_ns()}\n"
     return load(_KERNEL, nbits=4, replace={_HOLE: text})
 
@@ -112,5 +112,5 @@ def _interpreter_loop():
 
 
 def _number_of(*arguments):
-    """What a new python prints."""
+    """The number that a new Python process prints."""
     return float(subprocess.check_output([sys.executable, *arguments], text=True))

@@ -1,4 +1,4 @@
-"""What `make bench` measured, one CSV row per kernel, weights, shape, M and device."""
+"""The measurements of `make bench`: one CSV row per kernel, weights, shape, M and device."""
 
 import csv
 import fcntl
@@ -8,24 +8,24 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
-# In the repository; in the current folder where the package is installed without it.
+# In the repository, or in the current folder if the package is installed without one.
 FOLDER = (_ROOT if (_ROOT / "benchmarks").is_dir() else Path()) / "benchmarks" / "data"
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One kernel on one problem. Times are microseconds per call; numbers are 0 where refused.
+    """One kernel on one problem. Times are microseconds per call; a refused row has zeros.
 
-    kernel, version: its name and that of the package it is from ("humming", "0.1.19").
+    kernel, version: the kernel's name, and its package's version ("humming", "0.1.19").
     weights: "W4 g128" is 4 bits, groups of 128; "W4" one scale and zero per channel; "W16" fp16.
     transposed: the product is x W, x (M, N), y (M, K), instead of x Wᵀ, x (M, K), y (M, N).
-    bytes: what this kernel must move: its own weights, scales and zeros, x and y.
+    bytes: the bytes that this kernel must move: its own weights, scales and zeros, x and y.
     gb_per_s: bytes / p50_us. read_gb_per_s: the fastest read measured on the card in the same run.
     matmul_tflops: the rate of a large fp16 matrix product, measured in the same run.
     error: ||y - y64|| / ||y64|| against fp64, over the timed inputs.
-    copies: of the weights, over which the calls rotated. seed: of the random operands.
-    sm_mhz, memory_mhz: the clocks right after the timed replays, 0 where the driver is silent.
-    refused: "" or why there is no time.
+    copies: how many copies of the weights the calls rotated over. seed: of the random operands.
+    sm_mhz, memory_mhz: the clocks right after the timed replays; 0 if the driver does not answer.
+    refused: "", or the reason why there is no time.
     """
 
     date: str
@@ -58,12 +58,12 @@ class Measurement:
 
     @property
     def problem(self):
-        """What was computed, whatever the kernel: (weights, transposed, M, N, K)."""
+        """(weights, transposed, M, N, K): the problem, which does not depend on the kernel."""
         return self.weights, self.transposed, self.M, self.N, self.K
 
     @property
     def fraction(self):
-        """Which part of the measured read bandwidth it reached."""
+        """The fraction of the measured read bandwidth that the kernel reached."""
         return self.gb_per_s / self.read_gb_per_s
 
 
@@ -72,13 +72,13 @@ _PARSE = {float: float, int: int, str: str, bool: lambda text: text == "True"}
 
 
 def path_of(device):
-    """Where measurements on `device` are kept: benchmarks/data/bench_nvidia_h200.csv."""
+    """The file for measurements on `device`: benchmarks/data/bench_nvidia_h200.csv."""
     name = "".join(c if c.isalnum() else "_" for c in device.lower())
     return FOLDER / f"bench_{name}.csv"
 
 
 def append(path, measurement):
-    """Add a row to the CSV at `path`, on disk when this returns: an interrupted run keeps it.
+    """Add a row to the CSV at `path`. It is on disk on return, so an interrupted run keeps it.
 
     Several runs may append at once. Raises ValueError if the file has other columns.
     """
@@ -104,9 +104,9 @@ def _line(values):
 
 
 def read(path):
-    """Every `Measurement` in the CSV at `path`, in the order in which they were made.
+    """Every `Measurement` in the CSV at `path`, oldest first.
 
-    A row cut short, as a full disk leaves it, is skipped with a notice. ValueError without a file.
+    It skips a row that a full disk cut short, and says so. Raises ValueError without a file.
     """
     if not path.exists():
         recorded = ", ".join(other.name for other in sorted(FOLDER.glob("bench_*.csv")))
@@ -134,5 +134,5 @@ def newest(measurements):
 
 
 def latest(measurements):
-    """Those of the newest rows that have a time: a kernel that was refused since has none."""
+    """The newest rows that have a time, so none of a kernel whose newest row is a refusal."""
     return [row for row in newest(measurements) if not row.refused]

@@ -1,4 +1,4 @@
-"""Measure one kernel on one problem, or say why its time cannot be believed."""
+"""Measure one kernel on one problem, or say why we cannot believe its time."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -9,26 +9,31 @@ from gemlite_edu.numbers.errors import OneSentence
 from gemlite_edu.runners.timing import CudaGraphClock, Timing, copies_needed, time_replays
 from gemlite_lab.bench.card import clocks
 
-# Two measurements of the read bandwidth differ by less than this.
+# Two measurements of the read bandwidth differ by less than this factor.
 _LIMIT_MARGIN = 1.02
-# Of ||y - y64|| / ||y64||: sums of thousands of products in fp16, which some kernels make, come to
-# 4e-3; 8-bit weights without their lowest bit are at 7e-3, without one group of 128 far above.
+# The most that ||y - y64|| / ||y64|| may be. Kernels that add thousands of products in fp16 reach
+# 4e-3. Dropping the lowest bit of 8-bit weights gives 7e-3, dropping a group of 128 far more.
 TOLERANCE = 12 * 2.0**-11
-# Of |y - y64| for one element, in root mean squares of y64: what a tile of zeros cannot meet.
+# The most that |y - y64| of one element may be, in root mean squares of y64. A tile that wrongly
+# holds zeros exceeds it.
 _ELEMENT_TOLERANCE = 12 * TOLERANCE
 _LEAST_OUTPUT_BYTES = 2
 _OUTPUT_TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.int32)
 
 
 class Refused(OneSentence, ValueError):
-    """The kernel was run and its time is not worth keeping; the message says why."""
+    """The kernel ran, but its time is not worth keeping; the message says why."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """timing: microseconds per call. nbytes: what the kernel must move: weights, x and y. error:
-    ||y - y64|| / ||y64||, the largest of all copies, before and in the timed replays. copies: of
-    the weights, over which it was timed. mhz: SM and memory clock right after the timed replays."""
+    """One measurement.
+
+    timing: microseconds per call. nbytes: the bytes that the kernel must move: weights, x and y.
+    error: ||y - y64|| / ||y64||, the largest of all copies, before and in the timed replays.
+    copies: how many copies of the weights the calls rotated over. mhz: SM and memory clock right
+    after the timed replays.
+    """
 
     timing: Timing
     nbytes: int
@@ -39,10 +44,10 @@ class Result:
 
 @torch.no_grad()
 def measure(candidate, problem, card, generator, make_clock=CudaGraphClock):
-    """The `Result` of `candidate` on `problem`, with random operands of `generator`.
+    """The `Result` of `candidate` on `problem`, with random operands from `generator`.
 
-    Each replay has an x of its own; the y of the last timed one is checked too.
-    card: a `Card`, for its L2 and its read bandwidth. make_clock: from calls to a clock.
+    Each replay has its own x, and the y of the last timed one is checked too.
+    card: a `Card`, for its L2 and its read bandwidth. make_clock: makes a clock from the calls.
     Raises `Refused`.
     """
     run = _Run(candidate, problem, card.l2_bytes, generator, make_clock)
@@ -57,7 +62,7 @@ def measure(candidate, problem, card, generator, make_clock=CudaGraphClock):
 
 
 class _Run:
-    """A candidate with its copies of the weights, captured by a clock, and what y must be."""
+    """A candidate's calls on its copies of the weights, captured by a clock, and the right y."""
 
     def __init__(self, candidate, problem, l2_bytes, generator, make_clock):
         self._problem, self._generator = problem, generator
@@ -66,7 +71,7 @@ class _Run:
         self._given_x = self._first_x = self._x.clone()
         first = candidate.prepare(self._weights, problem)
         self.weight_bytes = _bytes_read(first.reads)
-        y_bytes = problem.M * problem.y_columns * _LEAST_OUTPUT_BYTES  # they go through the L2 too
+        y_bytes = problem.M * problem.y_columns * _LEAST_OUTPUT_BYTES  # they use the L2 too
         self.copies = copies_needed(self.weight_bytes + y_bytes, l2_bytes)
         others = (problem.rolled(self._weights, i) for i in range(1, self.copies))
         prepared = [first, *(candidate.prepare(weights, problem) for weights in others)]
@@ -76,7 +81,7 @@ class _Run:
         self.nbytes = self.weight_bytes + self._x.nbytes + self.clock.outputs[0].nbytes
 
     def change_x(self):
-        """New numbers in the x that the calls read."""
+        """Put new numbers into the x that the calls read."""
         self._given_x = self._problem.draw_x(self._x.dtype, self._generator)
         self._x.copy_(self._given_x)
 
@@ -85,7 +90,7 @@ class _Run:
             output.fill_(_poison(output.dtype))
 
     def check(self):
-        """The largest relative error of the outputs as they are; raises `Refused` where wrong."""
+        """The largest relative error of the present outputs; raises `Refused` if one is wrong."""
         if not torch.equal(self._x, self._given_x):
             raise Refused("it changes its x")
         for i, output in enumerate(self.clock.outputs):
@@ -114,7 +119,7 @@ class _Run:
             raise Refused("the weights changed and y did not: it answers from a cache")
 
     def _is_near(self, i, right, of_copy=None):
-        """Whether output i is what copy `of_copy`, or i itself, makes of the x of `right`."""
+        """True if output i is the product of copy `of_copy` (or i itself) and the x of `right`."""
         difference = self._difference(i, right, of_copy)
         return bool(difference.norm() <= TOLERANCE * right.norm())
 
@@ -123,7 +128,7 @@ class _Run:
         return self.clock.outputs[i].double() - right.roll(self._problem.roll_of(copy), 1)
 
     def _why_unwritten(self, i):
-        """Tell by other poison, and by an ordinary call, why output i still has some."""
+        """Find out why output i still holds poison, with another poison and an ordinary call."""
         output = self.clock.outputs[i]
         nothing_written = bool(_is_poison(output).all())
         output.fill_(1)

@@ -1,4 +1,4 @@
-"""What is to be computed, whatever the kernel: a product, its random operands, its fp64 result."""
+"""`Problem`: a product that any kernel may compute, its random operands, and its fp64 result."""
 
 import re
 from dataclasses import dataclass
@@ -14,9 +14,12 @@ _ROWS_AT_ONCE = 1024
 
 @dataclass(frozen=True)
 class WeightFormat:
-    """nbits 1 to 8 with one scale and zero per group of `group_size` neighbours along K (None: per
-    channel), or 16 for unquantized weights. is_sparse: of each pair 32 apart along K one is 0.
-    "W4 g128", "W4", "W16", "W7 sparse"."""
+    """The format of weights, written "W4 g128", "W4", "W16" or "W7 sparse".
+
+    nbits: 1 to 8, or 16 for unquantized weights. group_size: how many neighbours along K share a
+    scale and a zero; None: the whole channel. is_sparse: one weight is 0 in each pair whose members
+    are 32 apart along K.
+    """
 
     nbits: int
     group_size: int | None = None
@@ -28,11 +31,11 @@ class WeightFormat:
 
     @property
     def bits_per_weight(self):
-        """Bits of packed codes for each weight; of sparse ones a code and a bit for each pair."""
+        """Packed bits per weight. Sparse weights take a code and one more bit for each pair."""
         return (self.nbits + 1) / 2 if self.is_sparse else self.nbits
 
     def divides(self, K):
-        """Whether K is whole groups."""
+        """True if K is a whole number of groups."""
         return self.group_size is None or K % self.group_size == 0
 
     @staticmethod
@@ -61,7 +64,7 @@ class Problem:
 
     @property
     def y_columns(self):
-        """How many columns y has."""
+        """The number of columns of y."""
         return self.K if self.transposed else self.N
 
     def draw_x(self, dtype, generator):
@@ -76,9 +79,9 @@ class Problem:
     def draw_weights(self, dtype, generator, is_symmetric=False):
         """Random weights: a `QuantizedWeight`, or a tensor (N, K) of `dtype` for 16 bits.
 
-        Codes are uniform, scales differ in every group and are values of `dtype`, all 1 for int8;
-        zeros are the middle code 2**(nbits-1), or at random one beside it unless `is_symmetric`.
-        A pruned weight has its zero as code.
+        Codes are uniform. Scales are values of `dtype` that differ from group to group; for int8
+        all are 1. Zeros are the middle code 2**(nbits-1) if `is_symmetric`, else at random that
+        code or a neighbour of it. The code of a pruned weight is its zero.
         """
         device, nbits = generator.device, self.weights.nbits
         if nbits == 16:
@@ -101,7 +104,7 @@ class Problem:
         return QuantizedWeight(W_q, scales, zeros, nbits, group_size)
 
     def rolled(self, weights, i):
-        """Copy i of `weights`: rolled along the output, so that y rolls by `roll_of(i)` too."""
+        """Copy i of `weights`, rolled along the output, so that y rolls by `roll_of(i)` too."""
         dim = 1 if self.transposed else 0
         if isinstance(weights, torch.Tensor):
             return weights.roll(self.roll_of(i), dim)
@@ -114,7 +117,7 @@ class Problem:
         )
 
     def roll_of(self, i):
-        """By how many columns the y of copy i is rolled: whole groups, where they are columns."""
+        """How many columns the y of copy i is rolled by: whole groups if the groups lie along y."""
         return i * (self.weights.group_size or 1) if self.transposed else i
 
     def product(self, x, weights):
@@ -138,6 +141,6 @@ def _dense_rows(weights, n):
 
 
 def kept_of(weights):
-    """Which weights of a sparse `QuantizedWeight` are kept, as `pack_sparse_1in2` takes it."""
+    """The mask of kept weights of a sparse `QuantizedWeight`, as `pack_sparse_1in2` takes it."""
     zeros = weights.zeros.repeat_interleave(weights.group_size, 1)
     return tiled_sparsity_50((weights.W_q != zeros).half())

@@ -1,4 +1,4 @@
-"""How fast a product with low-bit weights can be at best, from its bytes and operations.
+"""How fast a product with low-bit weights can run at best, given its bytes and operations.
 
 Source: Williams, Waterman, Patterson, "Roofline: an insightful visual performance model", 2009.
 """
@@ -7,10 +7,10 @@ _BYTES_PER_VALUE = 2  # fp16 or bf16: x, y, and the scale and the zero of a grou
 
 
 def weight_bytes(N, K, nbits, group_size=None):
-    """Bytes of (N, K) weights: packed codes, and a 16-bit scale and zero for each group.
+    """Bytes of (N, K) weights: the packed codes, and a 16-bit scale and zero for each group.
 
     group_size: neighbours along K that share a scale and a zero; None means one pair per channel.
-    nbits 16 means unquantized weights, which have neither.
+    nbits 16 means unquantized weights, which have no scales or zeros.
 
     >>> weight_bytes(4096, 4096, 4, 128)
     8912896.0
@@ -27,7 +27,7 @@ def least_bytes(M, N, K, nbits, group_size=None):
 
 
 def floor_us(nbytes, read_gb_per_s):
-    """Microseconds that moving `nbytes` takes at `read_gb_per_s` (GB = 1e9 bytes).
+    """Microseconds that it takes to move `nbytes` at `read_gb_per_s` (GB = 1e9 bytes).
 
     >>> floor_us(8_500_000, read_gb_per_s=4250)
     2.0
@@ -41,7 +41,7 @@ def intensity(M, N, K, nbytes):
 
 
 def attainable_tflops(operations_per_byte, read_gb_per_s, matmul_tflops):
-    """The roofline: TFLOP/s at this intensity, bounded by the memory and by the arithmetic.
+    """The roofline: the TFLOP/s that memory and arithmetic allow at this intensity.
 
     >>> attainable_tflops(2.0, read_gb_per_s=4000, matmul_tflops=700)
     8.0

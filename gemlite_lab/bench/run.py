@@ -1,4 +1,4 @@
-"""A benchmark run: each kernel on each problem that it takes, kept row by row."""
+"""A benchmark run: measure each kernel on each problem that it takes, and keep row after row."""
 
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
@@ -14,7 +14,7 @@ _LONGEST_REASON = 300
 
 
 def problems_of(formats, shapes, Ms, transposed):
-    """Every `Problem` of these whose K is whole groups, each once."""
+    """The `Problem`s of these lists whose K is a whole number of groups, each once."""
     return [
         Problem(format, M, N, K, transposed)
         for format in dict.fromkeys(formats)
@@ -25,15 +25,15 @@ def problems_of(formats, shapes, Ms, transposed):
 
 
 def cells_of(candidates, problems):
-    """[(candidate, problem)] of all that fit each other, problem by problem."""
+    """[(candidate, problem)] of every candidate that takes a problem, problem by problem."""
     return [(c, p) for p in problems for c in candidates if not c.why_not_here(p)]
 
 
 def run(cells, card, path):
     """Measure each cell and append its row to the CSV at `path`; returns (rows, failures).
 
-    failures: [(candidate, problem, what it raised)]; such a kernel gets no row. Ctrl-C ends the
-    run, and so does an error after which the GPU does nothing more; the rows so far are on disk.
+    failures: [(candidate, problem, exception)]; a kernel that raises gets no row. Ctrl-C ends the
+    run, and so does an error after which the GPU no longer answers; the rows so far are on disk.
     """
     rows, failures = [], []
     progress = tqdm(cells, unit="kernel")
@@ -42,7 +42,7 @@ def run(cells, card, path):
             progress.set_description(f"{candidate.name}, {problem}")
             try:
                 row = _measured(candidate, problem, card)
-            except Exception as error:  # a peer's: whatever it raises, the run goes on to the next
+            except Exception as error:  # a peer may raise anything; the run goes on to the next one
                 failures.append((candidate, problem, _in_one_line(error)))
                 if "CUDA error" in str(error):
                     print("the GPU does nothing more in this process: the run ends here")
@@ -74,7 +74,7 @@ def _measured(candidate, problem, card):
 
 
 def row_of(candidate, problem, card, result, refused, seed):
-    """The `Measurement` of a result, or of a refusal where there is none."""
+    """The `Measurement` of a result, or of a refusal if there is no result."""
     return Measurement(
         date=str(date.today()),
         device=card.name,
@@ -99,7 +99,7 @@ def row_of(candidate, problem, card, result, refused, seed):
 
 
 def _figures(result):
-    """The columns of a `Measurement` that come from a result, all 0 without one."""
+    """The columns of a `Measurement` that come from a result; all are 0 without one."""
     if result is None:
         times = dict.fromkeys(("p20_us", "p50_us", "p80_us", "gb_per_s", "error"), 0.0)
         return times | dict.fromkeys(("bytes", "copies", "sm_mhz", "memory_mhz"), 0)

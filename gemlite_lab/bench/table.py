@@ -4,9 +4,9 @@ _HEADER = f"  {'kernel':24} {'us':>9} {'p20':>9} {'p80':>9} {'GB/s':>7} {'of rea
 
 
 def table(rows):
-    """A line per row, problem by problem, the fastest first, refusals with their reason last.
+    """One line per row, problem by problem: the fastest first, refusals with their reason last.
 
-    "of read" is the part of the card's read bandwidth that the kernel's own bytes came to.
+    "of read" is the fraction of the card's read bandwidth at which the kernel moved its bytes.
     """
     lines = []
     for problem in dict.fromkeys(row.problem for row in rows):

@@ -1,4 +1,4 @@
-"""Four ways to measure wrongly, each beside the right one: the data of notebook 16.
+"""Four wrong ways to measure, each beside the right one: the data of notebook 16.
 
 python -m gemlite_lab.bench.traps      (on a GPU; writes benchmarks/data/traps_<device>.json)
 """
@@ -19,7 +19,7 @@ _COLUMNS = 4096
 
 
 def stored(device="NVIDIA H200"):
-    """What `record` returned on `device`. Raises ValueError if it was not recorded there."""
+    """The stored result of `record` on `device`. Raises ValueError if there is none."""
     path = _path(device)
     if not path.exists():
         raise ValueError(f"there is no {path}: on that card run python -m gemlite_lab.bench.traps")
@@ -30,11 +30,10 @@ def record():
     """{trap: its numbers} of the current GPU, with its name, limits and the date.
 
     one_element_us: microseconds of a kernel that adds 1 to one number.
-    warm_cache: W times a vector of ones, that is the sums of its rows, for float32 W of some
-        megabytes: microseconds per call where one W is read again and again, and where copies of
-        it rotate.
+    warm_cache: microseconds per call of W times a vector of ones, that is the sums of its rows, for
+        float32 W of some megabytes: with the same W in every call, and with rotating copies.
     timers: microseconds of one 8192 x 8192 fp16 matrix-vector product, by four timers.
-    samples: microseconds of each of 200 calls of a compiled (W * 2) @ x, from the first on.
+    samples: microseconds of each of the first 200 calls of a compiled (W * 2) @ x.
     """
     card = current_card()
     one = torch.zeros(1, device="cuda")
@@ -79,7 +78,7 @@ def _timers(call):
 
 
 def _by_host(call, synchronize):
-    """Median microseconds of a call by the clock of the CPU."""
+    """Median microseconds per call, by the CPU's clock."""
     found = []
     for _ in range(_SAMPLES):
         torch.cuda.synchronize()
@@ -92,7 +91,7 @@ def _by_host(call, synchronize):
 
 
 def _samples(call):
-    """Microseconds of each of 200 calls, from the first on, by events around each."""
+    """Microseconds of each of the first 200 calls, by events around each call."""
     found = []
     for _ in range(_SAMPLES):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

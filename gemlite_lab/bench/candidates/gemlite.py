@@ -1,4 +1,4 @@
-"""GemLite's Triton kernels through its linear layer, as it tunes itself."""
+"""GemLite's Triton kernels, called through its linear layer with its own autotuning."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""humming-kernels: CUDA kernels compiled at first use; symmetric, so it reads no zeros."""
+"""humming-kernels: CUDA kernels compiled at first use; symmetric, so they read no zeros."""
 
 import torch
 

@@ -19,8 +19,8 @@ def _int8_linear(x, W_int8, scales):
 
 @cache
 def _compiled(M, N, K):
-    torch._dynamo.reset()  # a compile for each shape, or it falls back to eager after some shapes
-    options = {"coordinate_descent_tuning": True}  # with it, M = 1 is one fused kernel
+    torch._dynamo.reset()  # compile each shape afresh: after a few, torch falls back to eager
+    options = {"coordinate_descent_tuning": True}  # it makes M = 1 one fused kernel
     return torch.compile(_int8_linear, fullgraph=True, dynamic=False, options=options)
 
 

@@ -14,7 +14,7 @@ def _prepare(weights, problem):
     from torchao.prototype.hqq import pack_2xint4, triton_mixed_mm
 
     packed = pack_2xint4(weights.W_q.T)
-    scales, zeros = weights.scales.half().T, weights.zeros.half().T  # views: its strides need that
+    scales, zeros = weights.scales.half().T, weights.zeros.half().T  # views: its strides need them
 
     def call(x):
         return triton_mixed_mm(

@@ -1,4 +1,4 @@
-"""The way from a scalar GEMV to the memory limit, one idea a rung, and every rung runs."""
+"""The ladder from a scalar GEMV to the memory limit: each rung adds one idea, and each one runs."""
 
 from gemlite_lab.bench.ladder.kernel import RungKernel
 from gemlite_lab.bench.ladder.record import counted, path_of, recorded, write, write_counts

@@ -1,7 +1,7 @@
-"""The ideas of gemv_a16wn_fast for 4-bit codes, each with what takes it out of the text again.
+"""The ideas of gemv_a16wn_fast for 4-bit codes, each with the edits that take it out of the text.
 
-The numbers are for groups of 128, one row of x, and an H200: 132 multiprocessors that read 4.5 TB/s
-together.
+The numbers are for groups of 128, one row of x, and an H200, whose 132 multiprocessors together
+read 4.5 TB/s.
 """
 
 from gemlite_lab.bench.ladder.idea import Idea, Shape
@@ -243,5 +243,5 @@ _NO_STAY = Idea(
     shape={"blocks": None},
 )
 
-# Tried on top of all of them, each by itself.
+# Ideas that we tried on top of all the others, one at a time.
 TRIED = (_TWO_AHEAD, _TWO_BLOCKS, _NO_STAY)

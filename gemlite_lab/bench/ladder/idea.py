@@ -1,4 +1,4 @@
-"""An idea of the fast kernel: what it is, what it promises, and the text and launch without it."""
+"""`Idea`: an idea of the fast kernel, the gain it promises, and the kernel without it."""
 
 from dataclasses import dataclass, field
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 class Shape:
     """How a rung is launched for one row of x.
 
-    warps: of a block, where K has so many steps. blocks: that each multiprocessor has at once and
-    that share out the tiles; None: a block for each tile. rows: of W in a tile. stages_x: into
-    shared memory.
+    warps: warps per block, fewer if K has fewer steps. blocks: blocks that run on a multiprocessor
+    at once and divide the tiles among them; None: one block per tile. rows: rows of W in a tile.
+    stages_x: whether blocks copy x into shared memory.
     """
 
     warps: int
@@ -20,10 +20,11 @@ class Shape:
 
 @dataclass(frozen=True)
 class Idea:
-    """idea, predicts: what it is and what it promises, the second by arithmetic alone.
+    """One idea, and how to take it out of the kernel or put it in.
 
-    edits: (old, new) of the kernel's text, and shape: fields of `Shape`. Of an idea that is in the
-    kernel they take it out again; of one that is not, they put it in.
+    idea, predicts: the idea, and the gain that arithmetic alone predicts.
+    edits, shape: (old, new) pieces of the kernel's text, and fields of `Shape`. They remove an idea
+    that the kernel has, and add one that it does not have.
     """
 
     name: str

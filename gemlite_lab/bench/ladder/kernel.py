@@ -1,4 +1,4 @@
-"""`RungKernel`: a rung that is an edit of gemv_a16wn_fast, called like that."""
+"""`RungKernel`: a rung made by editing gemv_a16wn_fast, and called like that kernel."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ GROUP_SIZE = 128
 
 @dataclass(frozen=True, kw_only=True)
 class _RungSpec(FastGemv):
-    """gemv_a16wn_fast, launched as a rung's `Shape` says: for one row of x of whole tiles."""
+    """gemv_a16wn_fast, launched as a rung's `Shape` says, for one row of x made of whole tiles."""
 
     launched: Shape
 
@@ -38,7 +38,7 @@ class _RungSpec(FastGemv):
 
 
 class RungKernel(Kernel):
-    """A rung for `nbits` codes, groups of 128, and one row of fp16 x of whole tiles.
+    """A rung for codes of `nbits`, groups of 128, and one row of fp16 x made of whole tiles.
 
     >>> from gemlite_lab.bench.ladder import rungs
     >>> kernel = RungKernel(rungs(4)[-1], nbits=4)

@@ -1,4 +1,4 @@
-"""What was measured of the rungs (tools/measure_ladder.py) and counted (tools/count_ladder.py)."""
+"""The rungs' recorded times (tools/measure_ladder.py) and counts (tools/count_ladder.py)."""
 
 import json
 import re
@@ -11,13 +11,13 @@ _COUNTS = "ladder_counts"
 
 
 def path_of(device, what="ladder"):
-    """Where it is kept: data/ladder_nvidia_h200.json; counts in data/ladder_counts_..."""
+    """The file of a device: data/ladder_nvidia_h200.json; counts are in data/ladder_counts_..."""
     name = re.sub(r"\W+", "_", device.lower())
     return _FOLDER / f"{what}_{name}.json"
 
 
 def recorded(device="NVIDIA H200"):
-    """A `Measurement` of every rung, shape and width, the `kernel` of which is the rung's name."""
+    """A `Measurement` of every rung, shape and width; its `kernel` is the rung's name."""
     record = _read(path_of(device), f"no ladder was measured on {device}: run measure_ladder.py")
     return [Measurement(**record["all"], **row) for row in record["rows"]]
 
@@ -36,14 +36,14 @@ def _read(path, why_not):
 
 
 def write_counts(record):
-    """Keep what `counted` returns; returns its path."""
+    """Write the record that `counted` reads; return its path."""
     path = path_of(record["device"], _COUNTS)
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return path
 
 
 def write(rows):
-    """Keep the `Measurement`s of one device: what all have in common once."""
+    """Write the `Measurement`s of one device, and the fields that all of them share only once."""
     tables = [vars(row) for row in rows]
     common = {name: value for name, value in tables[0].items() if _is_common(tables, name)}
     own = [{name: row[name] for name in row if name not in common} for row in tables]

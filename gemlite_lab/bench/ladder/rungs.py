@@ -1,4 +1,4 @@
-"""What a rung is: a kernel of the package, or gemv_a16wn_fast without the ideas of later rungs."""
+"""`Rung`: a kernel of the package, or gemv_a16wn_fast without the ideas of later rungs."""
 
 from dataclasses import dataclass, replace
 
@@ -10,11 +10,11 @@ FAST = "gemv_a16wn_fast"
 
 @dataclass(frozen=True)
 class Rung:
-    """A kernel that runs, and what its idea promised.
+    """A kernel that runs, and the gain that its idea promised.
 
-    idea, predicts: a sentence each. kernel: a name that `load` takes; edits: (old, new) of the text
-    of gemv_a16wn_fast, and shape: its launch. is_kept: in gemv_a16wn_fast; what is not was tried on
-    top of it.
+    idea, predicts: one sentence each. kernel: a name that `load` takes. edits, shape: for a rung
+    made of gemv_a16wn_fast, (old, new) pieces of its text, and its launch. is_kept: that kernel has
+    the idea; if not, we tried the idea on top of it.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Rung:
     is_kept: bool = True
 
     def edited(self, text):
-        """This rung of the text of gemv_a16wn_fast. ValueError where an edit does not fit."""
+        """The text of gemv_a16wn_fast as this rung has it. ValueError if an edit does not fit."""
         for old, new in self.edits:
             if text.count(old) != 1:
                 raise ValueError(f"{self.name}: the text has {text.count(old)} times\n{old}")
@@ -35,7 +35,7 @@ class Rung:
 
 
 def rungs(nbits):
-    """The `Rung`s for codes of 4, 2 or 1 bits, from the scalar kernel to what was not kept.
+    """The `Rung`s for codes of 4, 2 or 1 bits, from the scalar kernel to the ideas not kept.
 
     >>> [rung.name for rung in rungs(2)]
     ['one by one', 'exact codes', 'codes with an offset', '32 rows a warp']
@@ -63,7 +63,7 @@ _TWO_AT_ONCE = Rung(
 
 
 def _climb(ladder):
-    """The last rung is gemv_a16wn_fast; going down, each is without one idea more."""
+    """Rungs up to gemv_a16wn_fast, the last one; each rung below it lacks one more idea."""
     found, edits, shape = [], (), ladder.SHAPE
     for idea in reversed(ladder.IDEAS):
         found.append(Rung(idea.name, idea.idea, idea.predicts, FAST, edits, shape))

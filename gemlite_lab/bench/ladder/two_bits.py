@@ -1,4 +1,4 @@
-"""The ideas of gemv_a16wn_fast for 2- and 1-bit codes beyond those for 4 bits, likewise."""
+"""The further ideas of gemv_a16wn_fast for 2- and 1-bit codes, in the form of four_bits.py."""
 
 from gemlite_lab.bench.ladder.idea import Idea, Shape
 
