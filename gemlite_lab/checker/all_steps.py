@@ -1,7 +1,7 @@
 """Exercise of notebook 14: write all_steps, the loop along K of gemm_a8w2_wmma.
 
-The simulator judges. What it finds lies in functions that the learner did not write, so the order
-of the learner's calls is followed too, to say which of them is wrong.
+The simulator judges the answer. Its findings point into functions that the learner did not write,
+so the checker also follows the order of the learner's calls and names the wrong one.
 """
 
 from functools import cache, partial
@@ -73,9 +73,9 @@ def _in_steps(case):
 
 
 def _mistake_in_calls(answer, case, is_right):
-    """What is wrong with the order of the calls, and the learner's line; None if that is fine.
+    """The mistake in the order of the calls, with the learner's line; None if the order is right.
 
-    Of an answer with the right numbers: what it does one after the other.
+    For an answer whose numbers are right: the steps that it does one after another, needlessly.
     """
     plan = _plan(case.K)
     try:

@@ -1,31 +1,31 @@
-"""What is wrong with the order in which an answer to all_steps copies, decodes and multiplies.
+"""Mistakes in the order in which an answer to all_steps copies, decodes and multiplies.
 
-A copy is there for its own thread after a wait, for all others after a barrier behind that wait.
-Whoever writes a buffer comes a barrier after those who read it. The words of a step are read by the
-thread that copied them, x and the decoded W by others.
+A thread may read its own copy after a wait, and another thread's copy after the barrier that
+follows that wait. A barrier must separate the reads of a buffer from the next write to it. Each
+thread reads the words that it copied itself, but x and the decoded W that others wrote.
 """
 
 from dataclasses import dataclass
 
-_BUFFERS = 3  # of x and of words
+_BUFFERS = 3  # buffers of x, and as many of words
 _W_BUFFERS = 2
 
 
 @dataclass
 class _Copy:
     step: int
-    batch: int  # how many were closed before its own
-    arrived: int | None = None  # barriers before the wait
+    batch: int  # number of batches that were closed before its own
+    arrived: int | None = None  # number of barriers before the wait
 
 
 @dataclass
 class _Use:
     step: int
-    phase: int  # barriers before it
+    phase: int  # number of barriers before it
 
 
 class Schedule:
-    """The calls of one thread, followed one after the other."""
+    """Follows the calls of one thread, one after the other."""
 
     def __init__(self, calls, num_steps):
         self._calls, self._num_steps = calls, num_steps
@@ -36,10 +36,10 @@ class Schedule:
         self._x_read = [None] * _BUFFERS
         self._W, self._W_read = [None] * _W_BUFFERS, [None] * _W_BUFFERS
         self._copied, self._multiplied, self._arrived_at = set(), set(), {}
-        self._last_wait = 0, 0  # batches that it left, batches there were
+        self._last_wait = 0, 0  # batches it left open, batches there were
 
     def mistake(self):
-        """(What is wrong first, the `Call` that shows it or None); (None, None) if nothing is."""
+        """(The first mistake, the `Call` that shows it or None); (None, None) if there is none."""
         follow = {
             "copy_step": self._copy,
             "decode_step": self._decode,
@@ -57,7 +57,7 @@ class Schedule:
         return self._mistake_at_the_end(), None
 
     def not_at_the_same_time(self):
-        """Of a schedule without mistakes: (what waits for what, the `Call` that does), or Nones."""
+        """What a right schedule needlessly does in turn: (sentence, waiting `Call`), or Nones."""
         if self.mistake()[0]:
             return None, None
         for step in range(2, self._num_steps):
@@ -146,7 +146,7 @@ class Schedule:
         if copy is None or (self._is_no_step(step) and copy.arrived is None):
             return self._never_copied("decode_step", step)
         if self._is_no_step(step):
-            return None  # old words, decoded for nothing
+            return None  # it decodes old words in vain
         if copy.step != step:
             return (
                 f"decode_step of step {step} finds the words of step {copy.step}: "

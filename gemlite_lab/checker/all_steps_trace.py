@@ -1,4 +1,4 @@
-"""Which calls an answer to all_steps makes: it runs with functions that only note their step."""
+"""Traces the calls of an answer to all_steps: it runs with functions that only note their step."""
 
 from dataclasses import dataclass
 
@@ -53,7 +53,7 @@ _HOLE = "// BEGIN HOLE all_steps\n"
 
 @dataclass(frozen=True)
 class Call:
-    """One call of an answer: of which function, with which number if any, in which line."""
+    """One call in an answer: the function, its number if it has one, and the line."""
 
     what: str
     number: int
@@ -63,8 +63,8 @@ class Call:
 def trace(answer, K, defines, threads):
     """The `Call`s of each thread that `answer` makes for this K, in a build with these `defines`.
 
-    Raises KernelTextError for an answer that defines what stands for the functions it is given,
-    KernelFault for one that does not end.
+    Raises KernelTextError if the answer defines the names that replace the given functions, and
+    KernelFault if it does not end.
     """
     text = sources.expand("gemm_a8w2_wmma", {"all_steps": answer})
     text = text.replace(_HOLE, _BEFORE_THE_HOLE.format(most=_MOST) + _HOLE) + _AT_THE_END

@@ -12,7 +12,7 @@ _TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class _Batches:
-    """4-bit weights (N, K) in groups of 128, several M, and the two limits of a card."""
+    """4-bit weights (N, K) in groups of 128, several M, and a card's two limits."""
 
     N: int
     K: int

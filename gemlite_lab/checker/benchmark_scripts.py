@@ -1,6 +1,7 @@
 """Exercises of notebook 16: three benchmark scripts, each to be written without its flaw.
 
-An answer runs on new toy cards. What it fell into is found by taking traps off these cards.
+An answer runs on new toy cards. To find the trap that it fell into, the checker runs it again on
+cards without some of their traps.
 """
 
 from dataclasses import dataclass, field, fields, replace
@@ -11,9 +12,11 @@ from gemlite_lab.checker.compare import is_close
 from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, CheckFailed, Exercise, number
 from gemlite_lab.lesson.toy_card import ToyCard
 
-# A toy card has no noise. Half of what an untimed launch adds that 1000 timed ones wait for.
+# A toy card has no noise. The tolerance is half the time that one untimed launch adds when 1000
+# timed ones wait for it.
 _TOLERANCE = 0.0005
-# One card for each: every launch of a short script, and some launch of any ten, is interrupted.
+# Each makes one card. Some card interrupts any given launch of a short script, and of a longer one
+# at least one of any ten launches.
 _INTERRUPTIONS = (*range(40), *range(40, 500, 10))
 _LARGER_THAN_L2 = (  # GB/s, bytes of the L2, bytes of the weights
     *((1000, 8_000_000, 32_000_000), (500, 16_000_000, 20_000_000)),
@@ -29,7 +32,7 @@ _ANY_SIZE = (
 class _OnCards:
     """Weights of `nbytes` bytes, to be timed on new cards like `card`.
 
-    interruptions: which launch is interrupted first, for each card.
+    interruptions: for each card, the first launch that is interrupted.
     """
 
     card: ToyCard
@@ -63,9 +66,10 @@ def _expected(case):
 
 
 def _run(name, answer, case):
-    """What `answer` returned: the first wrong number, if there is one among the cards.
+    """The answer's number: the first wrong one of the cards, if there is one.
 
-    Raises CheckFailed if it launched nothing on its card: it computed, or measured on a copy.
+    Raises CheckFailed if the answer launched nothing on its card, because it computed the number or
+    measured on a copy.
     """
     right, bound = _expected(case)
     for launch in case.interruptions:
@@ -81,13 +85,13 @@ def _run(name, answer, case):
 
 
 def _without(**settings):
-    """case -> the same case on cards with these settings."""
+    """A function from a case to the same case on cards with these settings."""
     return lambda case: replace(case, card=replace(case.card, **settings))
 
 
 @dataclass(frozen=True, eq=False)
 class _PatientCard(ToyCard):
-    """A card on which all work is waited for before the clock is read for the first time."""
+    """A card that waits for all work before the clock is read for the first time."""
 
     _readings: list = field(default_factory=list, init=False, repr=False)
 

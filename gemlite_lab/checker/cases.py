@@ -1,9 +1,10 @@
-"""Inputs that no wrong kernel survives.
+"""Inputs on which every wrong kernel fails.
 
-Exact: small-integer x, power-of-two scales, integer zeros, so that every partial sum in fp32 is
-exact in any order and a right kernel matches bit for bit. Telling: every k meets a non-zero x,
-scales and zeros change from row to row, zeros are not the middle code, every code occurs, K is
-ragged and spans several tiles, and outputs stay below 2**11 quanta so that fp16 hides nothing.
+They are exact: x are small integers, scales powers of two and zeros integers, so every partial sum
+in fp32 is exact in any order, and a right kernel matches bit for bit. They are telling: every k
+meets a non-zero x, scales and zeros change from row to row, zeros are not the middle code, every
+code occurs, K is ragged and spans several tiles, and outputs stay below 2**11 quanta, so that fp16
+hides no mistake.
 """
 
 from dataclasses import dataclass, replace
@@ -50,7 +51,7 @@ class CodesCase:
 
 
 def fresh(make, seed):
-    """[make(seed)], or of the next seed that gives exact inputs; its label says which."""
+    """[make(seed)], or make of the next seed that gives exact inputs; the label has the seed."""
     for chosen in count(seed):
         try:
             case = make(chosen)
@@ -60,7 +61,7 @@ def fresh(make, seed):
 
 
 def exact_gemv(nbits, N, K, seed):
-    """A `GemvCase` with exact inputs. Raises AssertionError if it would not be telling."""
+    """A `GemvCase` with exact inputs. Raises AssertionError if a wrong kernel could pass it."""
     generator = torch.Generator().manual_seed(seed)
     W_q = _codes(nbits, N, K, generator)
     rows = torch.arange(N).reshape(N, 1)
@@ -76,7 +77,7 @@ def exact_gemv(nbits, N, K, seed):
 
 
 def real_gemv(nbits=4, tokens=4):
-    """A `GemvCase` of a real layer, per-channel quantized, with its real activations."""
+    """A `GemvCase` of a real layer, quantized per channel, with its real activations."""
     layer = real_layer("ffn_up")
     q = quantize_linear(layer.weight, nbits)
     x = layer.activations[:tokens]
@@ -85,7 +86,7 @@ def real_gemv(nbits=4, tokens=4):
 
 
 def real_gemv_in_table(nbits, values, tokens=4):
-    """The same layer, each weight given the code whose value (of 2**nbits) is nearest."""
+    """The same layer; each weight gets the code whose value, of 2**nbits, is nearest to it."""
     layer = real_layer("ffn_up")
     W = layer.weight.double()
     scales = (W.abs().amax(1, keepdim=True) / values.abs().max()).float()
@@ -112,13 +113,13 @@ def real_plain(tokens=4):
 
 
 def codes(nbits, N, K, seed):
-    """A `CodesCase` of random codes with every code present where N * K allows."""
+    """A `CodesCase` of random codes in which every code occurs if N * K is large enough."""
     generator = torch.Generator().manual_seed(seed)
     return CodesCase(f"{nbits}-bit, N = {N}, K = {K}", nbits, _codes(nbits, N, K, generator))
 
 
 def real_codes(nbits=4):
-    """A `CodesCase` of a real layer, per-channel quantized."""
+    """A `CodesCase` of a real layer, quantized per channel."""
     W_q = quantize_linear(real_layer("attention_query").weight, nbits).W_q
     return CodesCase(f"real layer (attention_query of MiniLM), {nbits}-bit", nbits, W_q)
 

@@ -1,4 +1,4 @@
-"""check(name, answer): run an answer on inputs that no wrong one survives, and name its mistake."""
+"""check(name, answer): run an answer on inputs that make wrong ones fail, and name the mistake."""
 
 import re
 import secrets
@@ -52,12 +52,12 @@ STUB_MARK = "YOUR CODE HERE"
 
 
 def check(name, answer):
-    """Judge `answer` to exercise `name`; prints what was checked, raises CheckFailed if wrong.
+    """Judge `answer` to exercise `name`: print a summary, or raise CheckFailed if it is wrong.
 
     answer: the learner's function, or the text of the learner's CUDA function.
-    The right answer is computed first, inputs are compared with clones afterwards, outputs start
-    as NaN. The last case has new inputs each time. CUDA runs in the simulator, Triton in its
-    interpreter, and after that both run on the GPU if there is one.
+    The checker computes the right output first, fills outputs with NaN before a run, and afterwards
+    compares the inputs with clones. The last case has new inputs each time. CUDA runs in the
+    simulator and Triton in its interpreter; then both run on the GPU if there is one.
     """
     exercise = _find(name)
     _check_kind(exercise, answer)
@@ -77,9 +77,9 @@ def check(name, answer):
 
 
 def hint(name, level=1):
-    """Print hint 1, 2 or 3 for exercise `name`; a later one says more, none is the code.
+    """Print hint 1, 2 or 3 for exercise `name`. Later hints say more; none shows the code.
 
-    Any other level prints which ones there are.
+    For any other level it prints which levels there are.
     """
     hints = dict(enumerate(_find(name).hints, 1))
     if level in hints:
@@ -114,7 +114,10 @@ def _check_kind(exercise, answer):
 
 
 def _check_case(exercise, answer, case, device):
-    """None for an exact match, a line with the bound for one within rounding; raises otherwise."""
+    """None for an exact match, or a line with the bound for a match within rounding.
+
+    Raises CheckFailed for any other output.
+    """
     expected, bound = exercise.expected(case)
     given = clone(case)
     actual = _run(exercise, answer, given, device)

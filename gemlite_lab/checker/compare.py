@@ -1,4 +1,4 @@
-"""One comparison for everything: shape, dtype, then values, with NaN never equal to a number."""
+"""The one comparison: shape, dtype, then values. NaN never equals a number."""
 
 import torch
 
@@ -7,10 +7,10 @@ _DIGITS_OF_FLOAT64 = 17
 
 
 def compare(name, actual, expected, bound=None, dtype=None):
-    """None if `actual` is `expected` within `bound` (elementwise, default 0), else what differs.
+    """None if `actual` equals `expected` within `bound`, else the difference in words.
 
-    actual: whatever came; expected: a tensor of the right shape; bound: float64 tensor;
-    dtype: the right dtype, if it is not that of `expected`.
+    actual: any object. expected: a tensor of the right shape. bound: a float64 tensor, elementwise;
+    0 by default. dtype: the right dtype, if it is not that of `expected`.
     """
     if not isinstance(actual, torch.Tensor):
         return f"{name} is a {type(actual).__name__}, expected a torch.Tensor"
@@ -36,7 +36,7 @@ def compare(name, actual, expected, bound=None, dtype=None):
 
 
 def is_close(actual, expected, bound=None):
-    """Elementwise |actual - expected| <= bound in float64; infinities may be equal, NaN never."""
+    """Elementwise |actual - expected| <= bound in float64. Equal infinities pass, NaN never."""
     actual, expected = actual.detach().cpu().double(), expected.detach().cpu().double()
     difference = (actual - expected).abs()
     return (actual == expected) | (difference <= (0 if bound is None else bound))

@@ -32,12 +32,12 @@ def _exact_case(nbits, seed):
 
 
 def _ragged(nbits):
-    """A K over several tiles, the last of which is not full."""
+    """A K that spans several tiles, the last of them not full."""
     return 2500 if nbits == 1 else 1000 if nbits <= 4 else 300
 
 
 def _fractional_case(format):
-    """Exact too, but x and zeros have fractions, and the sums inside a word take more than half.
+    """A case, also exact, with fractions in x and zeros; sums inside a word need more than half.
 
     Two neighbouring codes of a word are equal and meet large x that almost cancel.
     """

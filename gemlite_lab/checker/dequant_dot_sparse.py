@@ -1,7 +1,7 @@
 """Exercise of notebook 08: write dequant_dot, the hole of gemv_a16w7_sparse.
 
-An answer that reads both x of a pair and multiplies one of them with 0 is right, and so is one
-whose lanes part ways: both pass, with a line on what they ask of shared memory.
+An answer may read both x of a pair and multiply one by 0, or let its lanes diverge. Both are right
+and pass, with a line on the extra requests that they make to shared memory.
 """
 
 from functools import cache, partial
@@ -54,7 +54,7 @@ def _run(answer, case, device):
 
 
 def _remark_on_reads(report, pairs):
-    """Say so if a lane reads more than one x per pair, or if lanes take turns to read theirs."""
+    """A remark if a lane reads more than one x per pair, or if lanes take turns to read theirs."""
     lines = report.of("x_shared")
     reads = sum(line.lanes for line in lines) / pairs
     requests = _WARP_SIZE * sum(line.requests for line in lines) / pairs

@@ -1,4 +1,4 @@
-"""The formats of the dequant_dot exercises: what a code stands for."""
+"""The formats of the dequant_dot exercises: the value that each code stands for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Format:
 
 
 def linear(name, widths):
-    """The format of codes that stand for themselves less a zero-point."""
+    """The format in which the value of a code is the code minus a zero-point."""
     return Format(name, widths, lambda codes, zeros: codes - zeros, has_zeros=True)
 
 

@@ -10,10 +10,10 @@ from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.grouped_cases import real_grouped
 
 _NAME = "dequant_pair"
-# No code of the first case has its highest bit set: whatever stays in beside a code, an exponent
-# has a 0 among its bits, and y is a number.
+# No code of the first case has its highest bit set. So whatever bits stay in beside a code, an
+# exponent has a 0 among its bits, and y is a number.
 _END_OF_FIRST_CODES = 8
-_OFFSET = 64  # the kernel's own text leaves it on the codes, and so may an answer
+_OFFSET = 64  # the kernel's own text leaves it on the codes, and an answer may do so
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Exercise of notebook 09: dequant_pair for codes that stand for the levels of a table."""
+"""Exercise of notebook 09: write dequant_pair for codes that are indices into a table of levels."""
 
 from dataclasses import replace
 from functools import cache, partial

@@ -1,4 +1,4 @@
-"""What check() says of a wrong output: the mistake that gives it, or what it would be right for."""
+"""`diagnosis`: the mistake behind a wrong output, or the trap without which it would be right."""
 
 from itertools import chain, combinations
 
@@ -9,7 +9,7 @@ from gemlite_lab.checker.fingerprints import mistake_of
 
 
 def diagnosis(exercise, answer, case, actual):
-    """The known mistake or trap that gives `actual`, as a sentence; empty if it cannot be one."""
+    """A sentence that names the known mistake or trap behind `actual`; empty if there is none."""
     expected, _ = exercise.expected(case)
     if not isinstance(actual, torch.Tensor):
         return ""
@@ -38,12 +38,12 @@ def _listed(clauses):
 
 
 def _sets_of(traps):
-    """Every set of one of the traps, then every one of two, and so on."""
+    """All sets of one trap, then all sets of two traps, and so on."""
     return chain.from_iterable(combinations(traps, size) for size in range(1, len(traps) + 1))
 
 
 def _is_right_without(clauses, exercise, answer, case):
-    """Whether `answer` is right on `case` once these traps are taken away."""
+    """True if `answer` is right on `case` without these traps."""
     for clause in clauses:
         case = exercise.traps[clause](case)
     expected, bound = exercise.expected(case)

@@ -1,4 +1,4 @@
-"""What an exercise is, to the checker."""
+"""`Exercise`: everything that the checker knows about an exercise."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -9,27 +9,27 @@ from gemlite_edu.numbers.errors import OneSentence
 
 
 class CheckFailed(OneSentence, AssertionError):
-    """The answer is wrong; the message says where, how, and by which known mistake if any."""
+    """The answer is wrong; the message says where and how, and names a known mistake behind it."""
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One thing to write, with everything needed to judge it.
+    """A function that the learner writes, with everything needed to judge it.
 
-    notebook: where it is an exercise; None for a check that only a lesson makes.
-    is_kernel: the answer is the text of a CUDA function, else it is a Python function.
-    is_triton: that function is in Triton; see `triton_answers`.
-    output, dtype: what the answer computes is called, and its dtype.
-    fresh(seed) -> cases with other inputs for each seed; an answer that is right in all others is
-        run on these too, so that none passes by what it knows of the others.
+    notebook: the notebook that sets the exercise; None for a check that only a lesson makes.
+    is_kernel: the answer is the text of a CUDA function; otherwise it is a Python function.
+    is_triton: that Python function is in Triton; see `triton_answers`.
+    output, dtype: the name and dtype of the answer's result.
+    fresh(seed) -> cases with other inputs for each seed. An answer that is right in all cases runs
+        on these too, so that none passes by knowing the cases.
     expected(case) -> (right output, None) for exact equality, (right float64 output, elementwise
         bound) where rounding is allowed.
     run(answer, case, device) -> the learner's output.
-    traps: {what would have to be otherwise, in words: case -> the case where it is so}; an answer
-        that is right there has fallen into this trap.
-    tolerance: what a bound allows for, in words.
-    mistake_tolerance: which part of a wrong output an answer may be off to count as that mistake;
-        None for the bound of the right output.
+    traps: {a changed circumstance, in words: case -> the case with that change}. An answer that is
+        right only with the change has fallen into this trap.
+    tolerance: the errors that a bound allows, in words.
+    mistake_tolerance: an answer counts as a known mistake if it differs from that mistake's output
+        by at most this fraction of it; None: by the bound of the right output.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Exercise:
         return self.is_kernel or self.is_triton
 
     def bound_around(self, wrong, bound):
-        """How far an answer may be from a wrong output; bound: how far from the right one."""
+        """How far an answer may be from a wrong output. bound: how far from the right output."""
         return bound if self.mistake_tolerance is None else wrong.abs() * self.mistake_tolerance
 
 
@@ -63,18 +63,18 @@ def tensors_of(case):
 
 
 def clone(case):
-    """The case with tensors of its own, for an answer to work on."""
+    """A copy of the case whose tensors an answer may change."""
     return replace(case, **{name: tensor.clone() for name, tensor in tensors_of(case).items()})
 
 
-# What float32 rounds away in a few operations on one number.
+# The relative error of a few float32 operations on one number.
 FLOAT32_ROUNDING = 1e-6
 
 
 def number(value):
-    """The number that an answer returned as a 0-d float64 tensor; None stays None.
+    """An answer's number as a 0-d float64 tensor; None stays None.
 
-    One number is what float() takes, and not a text, a truth value, or an array with an axis.
+    A number is anything that float() takes except a text, a truth value, or an array with an axis.
     Raises TypeError for anything else.
     """
     if value is None:
@@ -89,13 +89,13 @@ def number(value):
 
 
 def run_watched(kernel, operands, device, N=None):
-    """y (M, N) of a learner's kernel; N: the rows of W, if they are not its first dimension.
+    """y (M, N) of a learner's kernel. N: the rows of W, if they are not its first dimension.
 
-    On the CPU every access is checked, on a GPU none is.
+    On the CPU the simulator checks every access; a GPU checks none.
 
-    Raises KernelFault for an access outside, a race, a read of what nothing wrote, an output that
-    nothing wrote, lanes that never meet: such a kernel does not go on to a GPU. docs/simulator.md
-    says what the instruments cannot see.
+    Raises KernelFault for an access out of bounds, a race, a read of memory that nothing wrote, an
+    output that nothing wrote, or lanes that never meet; such a kernel never reaches a GPU.
+    docs/simulator.md lists the faults that the instruments cannot see.
     """
     if device == "cpu":
         report = kernel.inspect(*operands)

@@ -1,8 +1,8 @@
-"""Fingerprints of wrong outputs: by them the checker knows the mistake behind an output.
+"""Fingerprints of wrong outputs, from which the checker recognizes the mistake behind an output.
 
-Fingerprints name a mistake, they never judge: `check` compares an output with the right one, and
-asks here only once the output is wrong. tools/fingerprint_mistakes.py runs the wrong answers in
-tests/wrong and writes {mistake: fingerprints of its outputs} to a file for each exercise.
+A fingerprint names a mistake and never judges: `check` compares an output with the right one, and
+asks this module only if the output is wrong. tools/fingerprint_mistakes.py runs the wrong answers
+in tests/wrong and writes {mistake: fingerprints of its outputs} to one file per exercise.
 """
 
 import hashlib
@@ -21,11 +21,11 @@ _ROUNDED = "~"  # stands before the numbers of an output that is not exact
 
 
 def fingerprint(exercise, case, output):
-    """A short text that tells this output on a case from others.
+    """A short text that distinguishes this output on a case from others.
 
-    An exact output is known by a hash of it and of the right one, which is equal for equal numbers,
-    whatever the sign of a zero or the bits of a NaN. One that may be rounded is known by some of
-    its numbers.
+    For an exact output it is a hash of the right output and of this one. Equal numbers have equal
+    hashes, whatever the sign of a zero or the bits of a NaN. For an output that may be rounded it
+    is some of its numbers.
     """
     right, bound = exercise.expected(case)
     if bound is not None:
@@ -34,7 +34,7 @@ def fingerprint(exercise, case, output):
 
 
 def mistake_of(exercise, case, output):
-    """The known mistake whose output on this case is `output`, in words; None if there is none."""
+    """The known mistake that gives `output` on this case, in words; None if there is none."""
     known = _known(exercise.name)
     _, bound = exercise.expected(case)
     if bound is None:
@@ -50,13 +50,13 @@ def mistake_of(exercise, case, output):
 
 
 def path_of(name):
-    """The file with the fingerprints of the exercise of this name."""
+    """The file with the fingerprints of this exercise."""
     return FOLDER / f"{name}.json"
 
 
 @cache
 def _known(name):
-    """{fingerprint: mistake} of an exercise; empty before its first fingerprints are taken."""
+    """{fingerprint: mistake} of an exercise; empty if it has no fingerprints yet."""
     mistakes = json.loads(path_of(name).read_text()) if path_of(name).exists() else {}
     return {text: mistake for mistake, texts in mistakes.items() for text in texts}
 
@@ -67,7 +67,7 @@ def _bytes_of(tensor):
 
 
 def _some_of(tensor):
-    """At most 16 numbers of a tensor, spread from its first to its last, as float64."""
+    """At most 16 numbers of a tensor, spread evenly from first to last, as float64."""
     numbers = tensor.detach().cpu().double().flatten()
     places = torch.linspace(0, len(numbers) - 1, min(_NUMBERS, len(numbers)))
     return numbers[places.round().long()]

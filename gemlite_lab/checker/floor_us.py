@@ -12,7 +12,7 @@ _TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class _Layer:
-    """Packed weights (N, K) and the read bandwidth of the card that they are on."""
+    """Packed weights (N, K), and the read bandwidth of the card that holds them."""
 
     nbits: int
     N: int

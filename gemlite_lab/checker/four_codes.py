@@ -1,4 +1,4 @@
-"""Exercise of notebook 14: write four_codes, by which two kernels decode BitNet's words."""
+"""Exercise of notebook 14: write four_codes, with which two kernels decode BitNet's words."""
 
 from functools import cache, partial
 

@@ -1,4 +1,4 @@
-"""What fragments of a shape cost a product: bytes loaded from shared memory, and padding."""
+"""The costs of a fragment shape for a product: bytes loaded from shared memory, and padding."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ COUNTS = ("x_bytes", "W_bytes", "padding")
 
 @dataclass(frozen=True)
 class Cut:
-    """y (M, N), of sums over K, covered by tiles_m x tiles_n tiles of tile_m x tile_n outputs."""
+    """tiles_m x tiles_n tiles of tile_m x tile_n outputs, which cover y (M, N), sums over K."""
 
     M: int
     N: int
@@ -30,7 +30,7 @@ class Cut:
 
     @property
     def x_bytes(self):
-        """A warp loads the x of its tile once."""
+        """Bytes of x: each warp loads the x of its tile once."""
         return self.tiles * self.tile_m * self.K
 
     @property
@@ -43,12 +43,12 @@ class Cut:
 
     @property
     def padding(self):
-        """Products of which none goes into y."""
+        """The number of products that do not go into y."""
         return self.products - self.M * self.N * self.K
 
 
 def cut(M, N, K, rows, columns, shape):
-    """The `Cut` into tiles of rows x columns fragments of a shape."""
+    """The `Cut` into tiles of rows x columns fragments of this shape."""
     tile_m, tile_n = FRAGMENTS[shape][0] * rows, FRAGMENTS[shape][1] * columns
     return Cut(M, N, K, tile_m, tile_n, -(-M // tile_m), -(-N // tile_n))
 
@@ -64,12 +64,12 @@ def right_costs(*product):
 
 
 def best_of(costs):
-    """The shape that loads the fewest bytes; of several the one with the least padding."""
+    """The shape that loads the fewest bytes; among equals, the one with the least padding."""
     return min(SHAPES, key=lambda shape: (costs[shape][0] + costs[shape][1], costs[shape][2]))
 
 
 def fragments_of_a_warp(M, N, K, shape):
-    """(rows, columns) of fragments that a warp of gemm_a8w2_wmma has."""
+    """How many (rows, columns) of fragments each warp of gemm_a8w2_wmma has."""
     d = plan_of_gemm(M, N, K, shape).defines
     tile_m, tile_n = d["BLOCK_M"] // d["WARPS_M"], d["BLOCK_N"] // d["WARPS_N"]
     return tile_m // d["FRAGMENT_M"], tile_n // d["FRAGMENT_N"]

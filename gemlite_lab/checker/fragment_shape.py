@@ -1,7 +1,7 @@
-"""Exercise of notebook 14: choose the fragment shape for a product, by what it loads.
+"""Exercise of notebook 14: choose a product's fragment shape by the bytes that it loads.
 
-For some products the right counts are not those of the formulas, but what the simulator counts for
-gemm_a8w2_wmma: the exercise's model is that kernel's.
+For some products the right counts come from the simulator, which runs gemm_a8w2_wmma, and not from
+the formulas: the exercise models that kernel.
 """
 
 from dataclasses import dataclass
@@ -35,10 +35,10 @@ _PRODUCTS = (
 
 @dataclass(frozen=True)
 class Products:
-    """What the answer says of some products, each (M, N, K, rows, columns) of y and a warp's tile.
+    """Products to ask an answer about, each (M, N, K, rows, columns) of y and a warp's tile.
 
-    shapes: whose counts are compared; none of them: those of the shape that it calls best.
-    is_simulated: the right counts are what the simulator counts, and it does not count padding.
+    shapes: the shapes whose counts are compared; if empty, the shape that the answer calls best.
+    is_simulated: the right counts are the simulator's, which has none for padding.
     """
 
     label: str
@@ -100,7 +100,7 @@ def _run(answer, case, device):
 
 
 def _checked(result):
-    """{shape: counts} that the answer returned, and the shape that it calls best as _BEST."""
+    """{shape: counts} from the answer, and under _BEST the shape that it calls best."""
     if result is None:
         raise CheckFailed(f"{_NAME} returned None: write it, and return best, costs")
     if not isinstance(result, tuple | list) or len(result) != 2:

@@ -1,4 +1,4 @@
-"""Exercise of notebook 10: write the loop of gemv_revsplitk, whole kernel in hand."""
+"""Exercise of notebook 10: write the loop of gemv_revsplitk, given the rest of the kernel."""
 
 from functools import cache, partial
 
@@ -64,7 +64,7 @@ def _run(answer, case, device):
 
 
 def _loads_needed(case):
-    """Loads of scales, and of zeros, of all programs together, with one for each pair that can."""
+    """Loads of scales (and as many of zeros) in all programs, with one per pair in one group."""
     layout = case.layout
     tiles = layout.padded_K // layout.tile
     group = layout.padded_K if layout.group_size is None else layout.padded_group

@@ -1,9 +1,9 @@
-"""Group-wise low-bit GEMVs on which a group taken wrongly shows.
+"""Group-wise low-bit GEMVs on which a kernel that takes a wrong group gives a wrong y.
 
-Exact: codes, zeros and x are small integers and scales powers of two, so that every partial sum in
-fp32 is exact in any order and a right kernel matches bit for bit. Telling: in a row no two groups
-have the same pair of scale and zero, neighbouring rows differ in both, every k meets a non-zero x,
-and outputs stay below 2**11 quanta so that fp16 hides nothing.
+They are exact: codes, zeros and x are small integers and scales powers of two, so every partial sum
+in fp32 is exact in any order, and a right kernel matches bit for bit. They are telling: no two
+groups of a row have the same pair of scale and zero, neighbouring rows differ in both, every k
+meets a non-zero x, and outputs stay below 2**11 quanta, so that fp16 hides no mistake.
 """
 
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ class GroupedCase:
 
 
 def exact_grouped(nbits, group_size, N, K, seed):
-    """A `GroupedCase` with exact inputs. Raises AssertionError if it would not be telling."""
+    """A `GroupedCase` with exact inputs. Raises AssertionError if a wrong kernel could pass it."""
     plain = exact_gemv(nbits, N, K, seed)
     x = _signs(plain.x, max(16, 2**nbits))
     n, g = torch.arange(N).view(-1, 1), torch.arange(K // group_size)
@@ -65,7 +65,7 @@ def exact_grouped(nbits, group_size, N, K, seed):
 
 
 def with_rows(case, M):
-    """The case with its rows of x added up to M rows; M: a divisor of their number."""
+    """The case with its rows of x summed into M rows; M must divide their number."""
     N, K = case.W_q.shape
     label = _label(case.nbits, case.group_size, M, N, K)
     return replace(case, label=label, x=case.x.reshape(-1, M, K).sum(0))
@@ -76,7 +76,7 @@ def _label(nbits, group_size, M, N, K):
 
 
 def _signs(x, M):
-    """The signs of x spread over M rows, so that each k is non-zero in exactly one."""
+    """The signs of x, spread over M rows so that each k is non-zero in exactly one row."""
     k = torch.arange(x.shape[1])
     rows = torch.zeros(M, len(k), dtype=x.dtype)
     rows[k * 11 % M, k] = x.sum(0).sign()
@@ -94,7 +94,7 @@ def real_grouped(nbits=4, group_size=128, N=200, tokens=4):
 
 
 def with_one_group_for_all(case):
-    """The case with the scale and zero-point of a row's first group in all of its groups."""
+    """The case in which every group of a row has the scale and zero-point of the first."""
     return replace(
         case,
         scales=case.scales[:, :1].expand_as(case.scales).contiguous(),
@@ -103,7 +103,7 @@ def with_one_group_for_all(case):
 
 
 def with_groups_of_a_tile(case):
-    """As much of the case as is whole tiles, each of them a group; if that is none, one group."""
+    """The whole tiles of the case, each of them one group; without any, the case as one group."""
     tile = WarpInterleaved(case.nbits).tile
     group_size = min(tile, case.W_q.shape[1])
     K = case.W_q.shape[1] // group_size * group_size

@@ -1,4 +1,4 @@
-"""Packed int4 weights for exact sums: wherever a code, a scale or a zero is mixed up, it shows."""
+"""Packed int4 weights with exact sums, in which any mixed-up code, scale or zero changes y."""
 
 from dataclasses import dataclass, replace
 
@@ -8,16 +8,16 @@ from gemlite_edu.numbers import reference
 from gemlite_edu.packing.int4_pairs import pack_2xint4, unpack_2xint4
 
 _QUANTUM = 1 / 16
-_MAX_QUANTA = 2**24  # beyond, sums in float32 are not exact
+_MAX_QUANTA = 2**24  # float32 sums are exact up to this
 _SIGNED_OFFSET = 8
 
 
 @dataclass(frozen=True)
 class Int4Case:
-    """x, fp16, and a weight: packed (K / 2, N), scales and zeros (groups, N), by their strides.
+    """fp16 x and a weight: packed (K / 2, N), scales and zeros (groups, N), of any strides.
 
-    scales and zeros may have rows that belong to no k, behind the others. config: how the kernel
-    is cut into programs.
+    scales and zeros may end with rows that belong to no k. config: how the problem is cut into
+    programs.
     """
 
     label: str
@@ -41,7 +41,7 @@ class Int4Case:
 
     @property
     def signed(self):
-        """Whether codes are -8 to 7."""
+        """True if codes are -8 to 7."""
         return self.packed.dtype == torch.int8
 
     @property
@@ -68,11 +68,11 @@ def exact_int4(
     spare=0,
     seed=None,
 ):
-    """A case of `shape` (M, N, K); scales are powers of two, neighbours of any kind differ.
+    """A case of `shape` (M, N, K); scales are powers of two, and neighbours of any kind differ.
 
-    views: which of "b" and "scales" are `.T` of a contiguous matrix; what is not is contiguous.
-    columns: "K" or "N", what x has columns for. spare: rows of scales that belong to no k.
-    seed: one of its own for each shape, unless given.
+    views: which of "b" and "scales" are `.T` of a contiguous matrix; the others are contiguous.
+    columns: "K" or "N", the size that the columns of x count. spare: rows of scales that belong to
+    no k. seed: by default each shape has its own.
     """
     M, N, K = shape
     generator = torch.Generator().manual_seed(M + N + K if seed is None else seed)

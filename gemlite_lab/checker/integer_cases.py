@@ -1,8 +1,8 @@
-"""Integer GEMVs that no wrong kernel survives.
+"""Integer GEMVs on which every wrong kernel fails.
 
-Beyond what `cases` says: the first row of W has only top codes and the zero 0, the second only
-codes 0 and the top code as zero, and both meet an x of only -128: no sum is larger. The other zeros
-are spread over all codes.
+They are as in `cases`, and reach the largest possible sums: the first row of W has only top codes
+and the zero 0, the second only codes 0 and the top code as zero, and both meet an x that is -128
+throughout. The other zeros range over all codes.
 """
 
 from dataclasses import dataclass

@@ -30,7 +30,7 @@ def _ragged_case(nbits, seed):
 
 
 def _y(kernel, answer, case, device):
-    """y (M, N) int64, so that it is shown as decimal numbers and not as words."""
+    """y (M, N) as int64, which messages show as decimal numbers and not as words."""
     kernel = load(kernel, case.nbits, replace={_HOLE: answer}, time_limit=10.0)
     W_packed = pack_warped_int32(case.W_q, case.nbits)
     return run_watched(kernel, (case.x, W_packed, case.scales, case.zeros), device).long()

@@ -16,7 +16,7 @@ _SHAPES = (  # nbits, N, K
 
 @cache
 def codes_cases():
-    """Codes of every width, ragged and over several tiles, and those of a real layer."""
+    """Codes of every width, ragged and over several tiles, and the codes of a real layer."""
     found = [cases.codes(nbits, N, K, seed) for seed, (nbits, N, K) in enumerate(_SHAPES)]
     return [*found, cases.real_codes()]
 

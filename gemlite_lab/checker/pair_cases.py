@@ -1,6 +1,6 @@
-"""4-bit GEMVs at the memory limit that no wrong dequant_pair survives, run with an answer in it.
+"""4-bit GEMVs at the memory limit on which every wrong dequant_pair fails, and how to run them.
 
-As `grouped_cases`, but y is float16 and may be rounded, once, from an exact sum in float32.
+They are like `grouped_cases`, but y is float16 and may be rounded once from an exact float32 sum.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ _N, _TIME_LIMIT = 40, 10.0
 
 
 def weights_themselves(end_of_codes):
-    """Every scale 1, every zero 0, x the identity: a wrong weight is one wrong element of y."""
+    """Scales are 1, zeros 0 and x the identity, so a wrong weight is one wrong element of y."""
     K, group_size = TILE, 32
     generator = torch.Generator().manual_seed(0)
     W_q = torch.randint(0, end_of_codes, (_N, K), dtype=torch.uint8, generator=generator)
@@ -33,12 +33,12 @@ def weights_themselves(end_of_codes):
 
 
 def exact(group_size, K, M=16, seed=None):
-    """A `GroupedCase` with exact inputs, of M rows, a divisor of 16; seed: K unless given."""
+    """A `GroupedCase` with exact inputs and M rows. M must divide 16; seed: K by default."""
     return with_rows(exact_grouped(NBITS, group_size, _N, K, K if seed is None else seed), M)
 
 
 def extreme(group_size, K):
-    """Exact too: one row of x of very large numbers, and one of subnormal ones."""
+    """A case, also exact, with one row of very large x and one row of subnormal x."""
     case = exact(group_size, K, M=2)
     signs = case.x.sign()
     signs = torch.where(signs == 0, signs.flip(0), signs)
@@ -48,7 +48,7 @@ def extreme(group_size, K):
 
 
 def real_in_table(levels, tokens=2):
-    """Some outputs of a real layer: each weight has the code of the nearest level in its group."""
+    """Some outputs of a real layer; each weight has the code of the nearest level in its group."""
     layer = real_layer("ffn_up")
     groups = layer.weight[:_N].double().unflatten(1, (-1, TILE))
     scales = (groups.abs().amax(-1) / levels.abs().max()).half().float()
@@ -60,9 +60,9 @@ def real_in_table(levels, tokens=2):
 
 
 def expected(case, value_of, offset=0):
-    """The right y where codes have these values (int64 to float64), and a bound unless exact.
+    """The right y for codes with these values (int64 to float64), and a bound unless y is exact.
 
-    offset: what an answer may leave on a value, for the kernel to take off again.
+    offset: the number that an answer may leave on a value, and that the kernel subtracts later.
     """
     product = ScaledProduct(
         case.x, value_of(case.W_q.long()), case.scales.half(), case.zeros.half()

@@ -1,4 +1,4 @@
-"""Exercise of notebook 12: write quantize_tokens(x), int8 codes with a scale for each token."""
+"""Exercise of notebook 12: write quantize_tokens(x), which gives int8 codes and token scales."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,9 +18,9 @@ _SMALL = 2.0**-10
 
 @dataclass(frozen=True)
 class _Tokens:
-    """x (M, K), of whose quantization one part is judged.
+    """x (M, K), and the part of its quantization that is judged.
 
-    is_exact: scales are powers of two, so that x / scale is exact, and may lie halfway.
+    is_exact: scales are powers of two, so x / scale is exact and may lie halfway between codes.
     """
 
     label: str
@@ -30,7 +30,7 @@ class _Tokens:
 
 
 def _exact(x_dtype, K, exponents, seed):
-    """A token for each exponent e, of scale 2**e, or of zeros for None; the third is negative."""
+    """One token of scale 2**e per exponent e, or of zeros for None; the third is negative."""
     generator = torch.Generator().manual_seed(seed)
     M, codes = len(exponents), torch.tensor(_CODES)
     codes = codes[codes.to(x_dtype) == codes]
@@ -46,7 +46,7 @@ def _exact(x_dtype, K, exponents, seed):
 
 
 def _real(x_dtype, tokens=8):
-    """Tokens of a real layer in which no x / scale comes near a tie."""
+    """Tokens of a real layer; no x / scale is close to a tie."""
     x = real_layer("ffn_up").activations.to(x_dtype)
     steps = x.double() / (x.double().abs().amax(1, keepdim=True) / 127)
     clear = ((steps - steps.floor() - 0.5).abs() > _NEAR_A_TIE).all(1)
@@ -115,7 +115,7 @@ def _check_kind(name, tensor, shape, dtype):
 
 
 def _why_shaped(came, M):
-    """What scales of a wrong shape are, as the end of a sentence."""
+    """The end of a sentence that explains scales of a wrong shape."""
     if came in ((), (1,), (1, 1)):
         return ": that is one scale for the whole tensor, and each token has its own"
     if came == (M,):
@@ -134,7 +134,7 @@ def _nonzero(scales):
 
 
 def _tokens_changed(change):
-    """The trap of tokens that are otherwise: change(x float32, largest |x|)."""
+    """A trap: the case with tokens change(x float32, largest |x|)."""
 
     def without(case):
         x = case.x.float()
@@ -144,7 +144,7 @@ def _tokens_changed(change):
 
 
 def _halfway_moved(x, reach):
-    """x whose codes lie halfway are moved half a code towards 0."""
+    """x with each element that lies halfway between two codes moved half a code towards 0."""
     scales = _nonzero(reach / 127)
     steps = x / scales
     halfway = (steps - steps.floor()) == 0.5

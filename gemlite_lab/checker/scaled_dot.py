@@ -1,4 +1,4 @@
-"""Exercises of notebook 07: write scaled_dot, the hole of the group-wise kernel, and repair two."""
+"""Exercises of notebook 07: write scaled_dot, the hole of the group-wise kernel; repair two."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -14,7 +14,7 @@ from gemlite_lab.checker.exercise import Exercise, run_watched
 
 _KERNEL = "gemv_a16wn_fp32"
 _HOLE = "scaled_dot"
-_SHAPES = {  # (nbits, group_size): (N, K); K is ragged but for the smallest
+_SHAPES = {  # (nbits, group_size): (N, K); K is ragged except in the smallest
     (4, 48): (33, 624),  # 32 does not divide it
     (4, 32): (33, 608),
     (4, 64): (40, 704),

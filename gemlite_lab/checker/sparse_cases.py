@@ -1,8 +1,8 @@
-"""Inputs for 1:2 sparse weights that no wrong packer or kernel survives.
+"""Inputs for 1:2 sparse weights on which every wrong packer or kernel fails.
 
-Beyond what `cases` says: of about half the pairs the first is kept, pruned codes are not 0, a kept
-code may be 0 or 127, some pairs have two codes of 0, and every code is kept somewhere. Where a row
-ends inside a pair, the weight without a partner may be kept or not.
+They are as in `cases`, and more: about half the pairs keep their first weight, pruned codes are not
+0, a kept code may be 0 or 127, some pairs have two codes of 0, and every code is kept somewhere. A
+row that ends inside a pair may keep the weight without a partner or not.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ _WARP_SIZE = 32
 
 @dataclass(frozen=True)
 class SparseCodesCase(cases.CodesCase):
-    """Codes W_q (N, K) to pack where kept (N, K) bool says so."""
+    """Codes W_q (N, K), of which a packer packs those that kept (N, K) bool marks."""
 
     kept: torch.Tensor
 
@@ -34,7 +34,7 @@ class SparseGemvCase(cases.GemvCase):
 
 
 def fields_of(values):
-    """(N, K) padded with 0 to whole tiles as (N, tiles, 8, 32): fields 2p and 2p + 1 are pair p."""
+    """(N, K) padded with 0 to whole tiles, as (N, tiles, 8, 32); fields 2p, 2p + 1 are pair p."""
     padded = torch.nn.functional.pad(values, (0, -values.shape[1] % TILE))
     return padded.reshape(len(values), -1, TILE // _WARP_SIZE, _WARP_SIZE)
 
@@ -66,7 +66,7 @@ def exact_sparse_gemv(N, K, seed):
 
 
 def fractional_sparse_gemv(N, tiles, seed):
-    """Exact too, but x and zeros have fractions, and sums inside a word take more than half.
+    """A case, also exact, with fractions in x and zeros; sums inside a word need more than half.
 
     Two neighbouring bytes of a word are equal and meet large x that almost cancel.
     """
@@ -95,7 +95,7 @@ def _pruned_layer(name):
 
 
 def _with_pairs(W_q, seed):
-    """Codes with pairs of two zeros among them, and which of each pair is kept."""
+    """Codes, some of them pairs of two zeros, and which code of each pair is kept."""
     generator = torch.Generator().manual_seed(seed)
     N, K = W_q.shape
     codes = fields_of(W_q)

@@ -1,7 +1,7 @@
 """Exercise of notebook 11: repair splitk_group, a Split-K GEMM that takes wrong groups.
 
-Inputs are exact, as in `grouped_cases`, and tell groups apart: all pairs of scale and zero of a row
-of W differ. The first case is that of the text's author, on which it is right as it ships.
+Inputs are exact, as in `grouped_cases`, and distinguish groups: in a row of W all pairs of scale
+and zero differ. The first case is the text's author's own; the text as it ships gets it right.
 """
 
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
 
 _QUANTUM = 1 / 16
-_MAX_QUANTA = 2**24  # beyond, sums in float32 are not exact
+_MAX_QUANTA = 2**24  # float32 sums are exact up to this
 _BLOCK_M, _BLOCK_N = 16, 32
-_SHALLOWEST = 16  # the depth of the least deep tile of a tl.dot in fp16
+_SHALLOWEST = 16  # the least K of a tl.dot in fp16
 _SHAPES = (  # chunks, BLOCK_K, GROUP, M, N, K
     (1, 32, 32, 3, 32, 128),
     (3, 32, 32, 3, 33, 384),
@@ -76,9 +76,10 @@ def _weights(case):
 
 
 def splitk_group_product(kernel, x, W_q, scales, zeros, group_size, block_k, chunks, device="cpu"):
-    """y (M, N) float32 of an answer: its grid is (N / 32, M / 16, chunks), its chunks added up.
+    """y (M, N) float32 of an answer on the grid (N / 32, M / 16, chunks), summed over chunks.
 
-    scales, zeros: (groups, N). On the CPU every access is watched; what is not stored is NaN.
+    scales, zeros: (groups, N). On the CPU the interpreter checks every access. Elements that the
+    answer never stores are NaN.
     """
     is_interpreted = device == "cpu"
     (M, K), N = x.shape, len(W_q)

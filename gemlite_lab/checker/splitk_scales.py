@@ -1,7 +1,7 @@
-"""Exercise of notebook 13: repair splitk_scales, whose scales come from the wrong places.
+"""Exercise of notebook 13: repair splitk_scales, which reads its scales from wrong places.
 
-It is a forward product whose splits take turns along K. As it ships it multiplies by the stride
-of the scales before it divides by GROUP, and forgets the split; the first case does not notice.
+It is a forward product whose splits take turns along K. As it ships, it multiplies by the stride of
+the scales before it divides by GROUP, and forgets the split; the first case does not show that.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.int4_cases import as_views, exact_int4
 
 _BLOCK_M, _BLOCK_N = 16, 32
-_SPARE = 6  # so that most wrong rows of scales exist, and are told apart
+_SPARE = 6  # so that most wrong rows of scales exist, and differ from the right ones
 
 
 def _case(splits, block_k, shape, group_size, *views, **how):
@@ -43,9 +43,9 @@ def _fresh(seed):
 def splitk_scales_product(
     kernel, x, packed, scales, zeros, group_size, block_k, splits, device="cpu"
 ):
-    """y (M, N) float32 of an answer: its grid is (N / 32, M / 16, splits), its splits added up.
+    """y (M, N) float32 of an answer on the grid (N / 32, M / 16, splits), summed over splits.
 
-    On the CPU every access is watched; what is not stored is NaN.
+    On the CPU the interpreter checks every access. Elements that the answer never stores are NaN.
     """
     is_interpreted = device == "cpu"
     tensors = x, packed, scales, zeros = [t.to(device) for t in (x, packed, scales, zeros)]

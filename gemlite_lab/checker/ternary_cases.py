@@ -1,4 +1,4 @@
-"""Products of int8 x and 2-bit codes that no wrong kernel survives, run with an answer in it."""
+"""Products of int8 x and 2-bit codes on which every wrong kernel fails, and how to run them."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ _TIME_LIMIT = 10.0
 
 @dataclass(frozen=True)
 class TernaryCase:
-    """A product by `kernel`: codes W_q (N, K), all four of them, x (M, K) int8; y is exact."""
+    """A product by `kernel`: W_q (N, K) with all four codes, and x (M, K) int8; y is exact."""
 
     label: str
     kernel: str
@@ -29,7 +29,7 @@ class TernaryCase:
 
 
 def random_case(kernel, M, N, K, seed):
-    """A `TernaryCase` of any codes and any x but 0; the first token is -128 throughout."""
+    """A `TernaryCase` of random codes and nonzero x; the first token is -128 throughout."""
     generator = torch.Generator().manual_seed(seed)
     W_q = torch.randint(0, 4, (N, K), dtype=torch.uint8, generator=generator)
     x = torch.randint(-128, 127, (M, K), generator=generator)
@@ -45,9 +45,9 @@ def right_output(case):
 
 
 def run_in_hole(hole, answer, case, device):
-    """(y (M, N) int64, or None where the run was stopped; what the simulator found wrong).
+    """(y (M, N) int64, or None if the run was stopped; the simulator's findings).
 
-    On the CPU every access is checked, on a GPU none is.
+    On the CPU the simulator checks every access; a GPU checks none.
     """
     kernel = load(case.kernel, replace={hole: answer}, time_limit=_TIME_LIMIT)
     W_packed, N = pack_bitnet_2bit(case.W_q), len(case.W_q)

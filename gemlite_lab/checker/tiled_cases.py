@@ -1,7 +1,7 @@
-"""Low-bit GEMVs for the Triton kernels: where their words, tiles, chunks and groups end shows.
+"""Low-bit GEMVs for the Triton kernels, with words, tiles, chunks and groups that end apart.
 
-As `grouped_cases`, with what else decides which path a kernel takes; but with few rows of x, as
-each is a program of its own, and so with y in float32, which is exact for longer sums.
+They are like `grouped_cases`, with the further sizes that decide a kernel's path. They have few
+rows of x, because each row is its own program; so y is float32, which is exact for longer sums.
 """
 
 from dataclasses import dataclass, replace
@@ -16,9 +16,9 @@ BLOCK_N = 32
 
 @dataclass(frozen=True)
 class TiledCase(GroupedCase):
-    """A `GroupedCase` in words of word_bits, whose K is split into chunks.
+    """A `GroupedCase` in words of word_bits, with K split into chunks.
 
-    is_fma: the kernel is given -z s in place of z.
+    is_fma: the kernel gets -z s in place of z.
     """
 
     word_bits: int
@@ -41,7 +41,7 @@ class TiledCase(GroupedCase):
 
     @property
     def config(self):
-        """Of the kernels: rows of W and chunks of K."""
+        """The kernel's config: rows of W per program, and chunks of K."""
         return {
             "BLOCK_M": 16, "BLOCK_N": BLOCK_N, "chunks": self.chunks,
             "num_warps": 1, "num_stages": 1,
@@ -51,7 +51,7 @@ class TiledCase(GroupedCase):
 def exact_tiled(nbits, word_bits, group_size, N, K, chunks=1, M=1, is_fma=False, seed=None):
     """A `TiledCase` with exact inputs; group_size None: one group, K.
 
-    seed: one of its own for each width and K, unless given.
+    seed: by default each width and K has its own.
     """
     grouped = exact_grouped(nbits, group_size or K, N, K, nbits + K if seed is None else seed)
     return _tiled(with_rows(grouped, M), word_bits, chunks, is_fma)

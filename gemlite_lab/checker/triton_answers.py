@@ -1,4 +1,4 @@
-"""What exercises share whose answer is a Python function with Triton in it."""
+"""Helpers for exercises whose answer is a Python function in Triton."""
 
 import inspect
 import linecache
@@ -13,8 +13,8 @@ from gemlite_edu.operators.triton_product import matmul
 
 
 def text_of(name, answer):
-    """The text of an answer, without which Triton can neither interpret nor compile it."""
-    function = getattr(answer, "fn", answer)  # where it is jitted already
+    """The text of an answer, which Triton needs to interpret or compile it."""
+    function = getattr(answer, "fn", answer)  # unwraps a function that is jitted already
     try:
         if function.__name__ == "<lambda>":
             raise TypeError
@@ -26,14 +26,14 @@ def text_of(name, answer):
 
 
 def first_error(error):
-    """The error in the answer that the interpreter has wrapped, often several times."""
+    """The answer's own error, which the interpreter wraps in others, often several times."""
     while type(error).__name__ == "InterpreterError" and (error.__cause__ or error.__context__):
         error = error.__cause__ or error.__context__
     return error
 
 
 def advice_on(error):
-    """What a frequent error comes from, as the end of a sentence; often empty."""
+    """The cause of a frequent error, as the end of a sentence; empty for other errors."""
     if isinstance(error, NameError):
         return " (known are what it gets, what it defines, and the names of the kernel's file)"
     if "NoneType" in str(error):
@@ -43,7 +43,7 @@ def advice_on(error):
 
 
 def _none_in_the_line_of(error):
-    """A name in the line that failed that is None there; None if the line has no such name."""
+    """A name in the failed line whose value is None there; None if the line has no such name."""
     *_, (frame, number) = traceback.walk_tb(error.__traceback__)
     line = linecache.getline(frame.f_code.co_filename, number)
     nothings = (name for name, value in frame.f_locals.items() if value is None)
@@ -52,7 +52,7 @@ def _none_in_the_line_of(error):
 
 @contextmanager
 def outputs_start_as_nan():
-    """While this lasts, what `torch.empty` gives holds NaN, or the largest integer."""
+    """In this context `torch.empty` returns tensors filled with NaN, or the largest integer."""
     before = torch.are_deterministic_algorithms_enabled()
     warned_only = torch.is_deterministic_algorithms_warn_only_enabled()
     torch.use_deterministic_algorithms(True)
@@ -63,10 +63,10 @@ def outputs_start_as_nan():
 
 
 def product(kernel, x, weight, replacing, device, config=None, epilogue=None, **how):
-    """y on the CPU of `matmul(kernel, ...)` with {name: answer} `replacing`, run on `device`.
+    """y, on the CPU, of `matmul(kernel, ...)` with {name: answer} `replacing`, run on `device`.
 
-    On the CPU every access is watched: one outside of the tensors is a KernelFault. What the kernel
-    never stores is NaN. A ready answer for `Exercise.run`.
+    On the CPU the interpreter checks every access and raises KernelFault for one out of bounds.
+    Elements that the kernel never stores are NaN. `Exercise.run` may return it as it is.
     """
     with outputs_start_as_nan():
         on_device = {f.name: _moved(getattr(weight, f.name), device) for f in fields(weight)}

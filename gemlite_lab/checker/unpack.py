@@ -13,7 +13,7 @@ from gemlite_lab.checker.pack import codes_cases
 
 @dataclass(frozen=True)
 class _PackedCase(cases.CodesCase):
-    """Codes, and the words that hold them: what `unpack` is given, and must leave as it is."""
+    """Codes, and the words that hold them, which `unpack` gets and must not change."""
 
     W_packed: torch.Tensor
 

@@ -1,4 +1,4 @@
-"""Exercise of notebook 10: write unpack(words, field, NBITS), of the Triton kernels."""
+"""Exercise of notebook 10: write unpack(words, field, NBITS), which the Triton kernels use."""
 
 from dataclasses import dataclass
 from functools import cache, partial
@@ -11,7 +11,7 @@ from gemlite_lab.checker import cases
 from gemlite_lab.checker.exercise import Exercise
 
 _BLOCK_N = 32
-_SHAPES = {  # (nbits, word_bits): (N, K), K more than one tile of words of 32 bits, and ragged
+_SHAPES = {  # (nbits, word_bits): (N, K); K is ragged and exceeds one tile of 32-bit words
     (4, 32): (33, 272),
     (2, 16): (9, 528),
     (1, 8): (9, 1040),
@@ -23,7 +23,7 @@ _SHAPES = {  # (nbits, word_bits): (N, K), K more than one tile of words of 32 b
 
 @dataclass(frozen=True)
 class _TileCase(cases.CodesCase):
-    """Codes, and the words of tiles that hold them; high: words of the third bits, or None."""
+    """Codes, and the words of the tiles that hold them. high: words of the third bits, or None."""
 
     word_bits: int
     words: torch.Tensor

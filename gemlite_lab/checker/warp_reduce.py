@@ -25,7 +25,7 @@ def _cases():
 
 
 def _fractional_case():
-    """Exact too, but with fractions, and lanes 16 apart hold large sums that almost cancel."""
+    """A case, also exact, with fractions; lanes 16 apart hold large sums that almost cancel."""
     case = cases.exact_plain(33, 256, seed=3)
     W, x = case.W.reshape(33, 8, 2, 16), case.x.reshape(-1, 8, 2, 16)
     W[:, :, 1] = W[:, :, 0]

@@ -1,4 +1,4 @@
-"""The learner's own files: what is solved, what comes next, starting over, and solutions."""
+"""The learner's own files: progress, the next exercise, fresh starts, and solutions."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ from gemlite_lab.lesson.record import GIVEN_UP, SOLVED, record, states, workbook
 
 
 def progress():
-    """Print how many exercises of each lesson are solved, which are not, and a next step."""
+    """Print, per lesson, how many exercises are solved and which are not, and a next step."""
     known = states()
     exercises = _written_by_the_learner()
     width = max(len(exercise.notebook) for exercise in exercises)
@@ -37,8 +37,8 @@ def _next_step(exercises, known):
 def reset(notebook):
     """Start the exercise notebook "02_bitpacking", or "02", afresh.
 
-    The old one is kept beside it under a dated name. Returns the path of that copy, or None if
-    there was nothing to keep.
+    It keeps the old one beside the new one under a dated name, and returns the path of that copy,
+    or None if there was nothing to keep.
     """
     folder = _workbook()
     every = sorted((folder / "exercises").glob("*.ipynb"))
@@ -59,7 +59,7 @@ def reset(notebook):
 
 
 def give_up(name):
-    """Open the solution of exercise `name` without having solved it."""
+    """Unlock the solution of exercise `name` without solving it."""
     _find(name)
     record(name, GIVEN_UP)
     print(f'solution("{name}") shows it now')
@@ -87,7 +87,7 @@ def _find(name):
 
 
 def _solution_text(name):
-    """The cell with the solution region that stands at or before the cell that checks `name`."""
+    """The cell with a solution region, the last one up to the cell that checks `name`."""
     path = _workbook() / "solutions" / f"{EXERCISES[name].notebook}.ipynb"
     region = None
     for cell in json.loads(path.read_text())["cells"]:

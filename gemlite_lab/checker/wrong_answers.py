@@ -1,16 +1,17 @@
-"""Wrong answers, stored as edits of right ones: one file an exercise, one entry an answer.
+"""Wrong answers, stored as edits of right ones: one file per exercise, one entry per answer.
 
     @@ always_x_0: plain.cu
     mistake: every code of a word meets x[0]: code j meets x[j * WARP_SIZE]
     -    sum += (code - zero) * to_float(x[j * WARP_SIZE]);
     +    sum += (code - zero) * to_float(*x);
 
-The first line names the answer and the right answer that it edits; without one, the answer is all
-of its + lines. The second says what the checker must say of it: `mistake:` where only the output
-tells, so that the checker must know its fingerprint, and `message:` for a part of anything else.
+The first line names the answer, and the right answer that it edits; without the latter, its + lines
+are the whole answer. The second line has the checker's verdict: `mistake:` if only the output shows
+the mistake, so that the checker must know its fingerprint, and `message:` for a part of any other
+message.
 
-Edits go down the right answer. A line after - is the next such line, and it goes; a line after a
-blank is the next such line, and it stays; a line after + is new.
+Edits go down the right answer. A line after - removes the next such line, a line after a blank
+keeps the next such line, and a line after + is new.
 """
 
 import linecache
@@ -23,9 +24,9 @@ _KINDS = ("mistake", "message")
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """One wrong answer: its text, and what the checker must say of it.
+    """One wrong answer: its text, and the checker's verdict on it.
 
-    kind: "mistake" or "message", what `diagnosis` is.
+    kind: "mistake" or "message", the kind of `diagnosis`.
     """
 
     exercise: str
@@ -36,14 +37,14 @@ class WrongAnswer:
 
     @property
     def is_named_by_its_output(self):
-        """Whether the checker knows the mistake from the output's fingerprint alone."""
+        """True if the checker knows the mistake from the output's fingerprint alone."""
         return self.kind == "mistake"
 
 
 def wrong_answers_to(exercise, tests):
-    """{name: `WrongAnswer`} to the exercise of this name, of the folder `tests`.
+    """{name: `WrongAnswer`} of this exercise, read from the folder `tests`.
 
-    They are in tests/wrong/<exercise>.diff; the right answers that they edit are the files in
+    The edits are in tests/wrong/<exercise>.diff, and the right answers that they edit in
     tests/right/<exercise>. Raises ValueError if an edit does not fit its right answer.
     """
     text, right_answers = (tests / f"wrong/{exercise}.diff").read_text(), tests / "right" / exercise
@@ -68,7 +69,7 @@ def _wrong_answer(exercise, lines, right_answers):
 
 
 def _edited(lines, edits):
-    """The text of `lines` after these edits. Raises ValueError if a line is not there."""
+    """The text of `lines` after these edits. Raises ValueError if a line is missing."""
     found, at = [], 0
     for edit in filter(None, edits):
         mark, line = edit[0], edit[1:]
@@ -82,9 +83,9 @@ def _edited(lines, edits):
 
 
 def as_answer(exercise, text, name):
-    """What `check` takes for an exercise: the text of a CUDA function, or the function in `text`.
+    """An answer as `check` takes it: the text of a CUDA function, or the function in `text`.
 
-    name: what to call the text, so that Triton and tracebacks find its lines.
+    name: names the text, so that Triton and tracebacks find its lines.
     """
     if exercise.is_kernel:
         return text
