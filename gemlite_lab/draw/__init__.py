@@ -1,4 +1,4 @@
-"""Pictures of words, requests, inspected runs, measurements. Each prints what it shows."""
+"""Pictures of words, requests, inspected runs and measurements. Each also prints its content."""
 
 from gemlite_lab.draw.bars import fraction_of_limit, ladder
 from gemlite_lab.draw.benchmarks import roofline, time_against_M

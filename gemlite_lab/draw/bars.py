@@ -1,19 +1,19 @@
-"""Bars of measurements: which part of the memory's speed each reached, and a ladder of kernels."""
+"""Bars of measurements: the fraction of the memory's speed that kernels reach, and a ladder."""
 
 from gemlite_lab.bench import roofline
 from gemlite_lab.draw import measured
 from gemlite_lab.draw.canvas import COLORS, canvas, counted, display_png, legend
 
-_BAR_HEIGHT = 0.3  # inches, with the space to the next
+_BAR_HEIGHT = 0.3  # inches, including the space to the next one
 _OVER_LINES = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8}
 
 
 @measured.readable
 def fraction_of_limit(rows):
-    """Which part of the measured read bandwidth each kernel reached, as bars grouped by shape.
+    """Bars, grouped by shape: the fraction of the measured read bandwidth that each kernel reached.
 
-    rows: a list of `Measurement` of one device; of a kernel and problem the newest is drawn.
-    Raises ValueError if no row has a time or devices are mixed.
+    rows: a list of `Measurement` of one device; for each kernel and problem the newest is drawn.
+    Raises ValueError if no row has a time, or for rows of several devices.
     """
     rows = measured.newest(rows)
     groups = measured.in_lines(rows, lambda row: f"{measured.shape(row)}, M = {row.M}")
@@ -49,11 +49,11 @@ def fraction_of_limit(rows):
 def ladder(rows, order, peer=None):
     """The median times of the kernels named in `order` on one problem, and the limit of each.
 
-    The limit is what moving its bytes takes at the read bandwidth measured in the same run; a bar
-    begins there and ends at the time. A kernel that is slower than one before it has another
-    colour. Rows of other kernels are left out; of the same kernel and problem the newest is drawn.
-    The weights may differ, so that fp16 can be a rung. peer: a row to compare with, as a line.
-    Raises ValueError if a kernel has no time, or several, or if devices or shapes are mixed.
+    The limit is the time to move the kernel's bytes at the read bandwidth of the same run. A bar
+    begins at the limit and ends at the time. A kernel that is slower than one before it has another
+    colour. Rows of other kernels are left out; for each kernel and problem the newest is drawn.
+    The weights may differ, so that fp16 can be a rung. peer: a row to compare with, drawn as a
+    line. Raises ValueError if a kernel has no time or several, or for several devices or shapes.
     """
     rungs = _rungs(measured.newest(rows), order)
     _check_one_problem(rungs if peer is None else [*rungs, peer])
@@ -78,7 +78,7 @@ def _told(row):
 
 
 def _draw_groups(axes, groups, color_of, right):
-    """The bars, each group below its shape, with their parts as text from `right` on."""
+    """Draw the bars, each group below its shape, and write their fractions from `right` on."""
     names = {}
     top = 0
     for title, rows in groups.items():
@@ -92,9 +92,9 @@ def _draw_groups(axes, groups, color_of, right):
 
 
 def _draw_rungs(axes, rungs, peer):
-    """A bar from the limit of each to its time, over log µs: as long as the factor between.
+    """Draw a bar from each limit to its time, over log µs, so that its length is their ratio.
 
-    Returns what a legend explains.
+    Returns the artists that a legend explains.
     """
     explained = {}
     for y, (row, faster) in enumerate(zip(rungs, _times_faster(rungs), strict=True)):
@@ -156,7 +156,7 @@ def _limit_us(row):
 
 
 def _times_faster(rungs):
-    """How many times faster each is than the fastest before it; None for the first."""
+    """How many times faster each rung is than the fastest before it; None for the first."""
     fastest = None
     for row in rungs:
         yield fastest and fastest / row.p50_us

@@ -13,12 +13,12 @@ _FASTEST = "the fastest"
 
 @measured.readable
 def roofline(rows, title=None):
-    """Operations per byte against TFLOP/s, below what the memory and the arithmetic allow.
+    """TFLOP/s over operations per byte, below the roofs that memory and arithmetic set.
 
-    rows: a list of `Measurement` of one device; of a kernel and problem the newest is drawn, and
-    the shapes N x K of a kernel are lines over M. The roofs are the highest `read_gb_per_s` and
-    `matmul_tflops` of the rows. Raises ValueError if no row has a time, if devices are mixed, or
-    for more than 42 kernels.
+    rows: a list of `Measurement` of one device; for each kernel and problem the newest is drawn,
+    and a line over M for each N x K of a kernel. The roofs are the highest `read_gb_per_s` and
+    `matmul_tflops` of the rows. Raises ValueError if no row has a time, for several devices, or for
+    more than 42 kernels.
     """
     rows = measured.newest(rows)
     style = measured.looks(rows)
@@ -47,12 +47,11 @@ def roofline(rows, title=None):
 def time_against_M(rows, kernels=None):
     """The median time over M of each kernel, for one N x K, with the band from p20 to p80.
 
-    rows: a list of `Measurement` of one device; a line is a kernel with its weights, and of the
-    same kernel and problem the newest is drawn. A grey line is below the fastest, which is told
-    of those M at which at least two lines were measured.
-    kernels: names of the kernels to draw, or None for all; those without a time are listed.
-    Raises ValueError if no row has a time, if devices or several N x K are mixed, or for
-    more than 42 lines.
+    rows: a list of `Measurement` of one device; each line is a kernel with its weights, and for
+    each kernel and problem the newest is drawn. A grey line runs below the fastest; the text names
+    the fastest at each M at which at least two lines were measured.
+    kernels: names of the kernels to draw, or None for all; kernels without a time are listed.
+    Raises ValueError if no row has a time, for several devices or N x K, or for more than 42 lines.
     """
     rows = measured.newest(rows if kernels is None else _of_kernels(rows, kernels))
     shapes = sorted({measured.shape(row) for row in rows})
@@ -77,7 +76,7 @@ def time_against_M(rows, kernels=None):
 
 
 def _of_kernels(rows, kernels):
-    """The rows of `kernels`; prints which of these the rows have no time of."""
+    """The rows of `kernels`; prints the kernels for which the rows have no time."""
     rows = [row for row in rows if row.kernel in kernels]
     timed = {row.kernel for row in rows if row.p50_us}
     absent = [name for name in kernels if name not in timed]
@@ -108,7 +107,7 @@ def _short(number):
 
 
 def _draw_roofs(axes, intensities, roofs):
-    """The two roofs, with room beyond the points and beyond the ridge where they meet."""
+    """Draw the two roofs, with room beyond the points and beyond the ridge where they meet."""
     read, matmul = roofs
     ridge = matmul * 1e3 / read
     left, right = min(*intensities, ridge) / 2, max(*intensities, ridge * 8) * 2
@@ -150,7 +149,7 @@ def _winners(rows):
 
 
 def _fastest(rows):
-    """A sentence for each stretch of M on which the same line is the fastest, and what is left."""
+    """A sentence for each stretch of M on which one line is the fastest, and for the other M."""
     winners = _winners(rows)
     sentences = []
     for name, stretch in groupby(winners, key=measured.label):

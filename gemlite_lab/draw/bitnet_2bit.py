@@ -10,8 +10,9 @@ _WORD_BITS = 32
 def bitnet_2bit(n=0, k=0):
     """A tile of 16 x 32 codes as 32 words, and the bits of the word that holds code (n, k).
 
-    Above, a row is an output, and four words of one colour are the 16 bytes that one lane loads.
-    Below, the codes of one colour are e // 4 = 0, 1, 2 or 3 of the word's codes e, a byte each.
+    In the upper part a row is an output, and four words of one colour are the 16 bytes that one
+    lane loads. In the lower part the codes e of one colour have the same e // 4, and each of them
+    lies in its own byte.
     Raises ValueError for a code outside the tile.
     """
     if not (0 <= n < TILE_N and 0 <= k < TILE_K):
@@ -33,7 +34,7 @@ def bitnet_2bit(n=0, k=0):
 
 
 def _words():
-    """[{(n, k): shift}] of the words of a tile, in the order in which they lie in memory."""
+    """[{(n, k): shift}] of the words of a tile, in memory order."""
     layout = Bitnet2Bit(TILE_K)
     words = [{} for _ in range(TILE_N * TILE_K // CODES_OF_A_WORD)]
     for n in range(TILE_N):

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, boxes, and how a picture comes into a notebook."""
+"""The parts that all pictures share: colours, boxes, and display in a notebook."""
 
 import io
 
@@ -14,7 +14,7 @@ def canvas(width, height):
 
 
 def stacked(width, height, ratios):
-    """A figure of `width` x `height` inches, its axes above each other, in these proportions."""
+    """A figure of `width` x `height` inches, with axes above each other in these proportions."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), dpi=80, layout="constrained")
@@ -46,14 +46,14 @@ def legend(figure, handles, ncols=5):
 
 
 def display_png(figure, alternative_text, colors=_PNG_COLORS):
-    """Show `figure` as a PNG of few colours: notebooks keep it, and it is a quarter as large so."""
+    """Show `figure` as a PNG of few colours: notebooks store it, and it is a quarter the size."""
     from IPython.display import Image, display
     from PIL import Image as Pillow
 
     drawn, small = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png")
     picture = Pillow.open(drawn).convert("RGB")
-    # The median cut would mix the colour of a small patch with its neighbours'.
+    # A median cut would mix the colour of a small patch with the colours of its neighbours.
     picture = picture.quantize(colors, method=Pillow.Quantize.MAXCOVERAGE)
     picture.save(small, format="png", optimize=True)
     display(Image(small.getvalue(), alt=alternative_text))

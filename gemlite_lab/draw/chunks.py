@@ -1,18 +1,18 @@
-"""A picture of Split-K: which tiles of K each chunk adds up, and which groups they lie in."""
+"""A picture of Split-K: the tiles of K that each chunk adds up, and the groups that hold them."""
 
 from math import ceil
 
 from gemlite_lab.draw.canvas import COLORS, FOUR_COLORS, canvas, counted, display_png, rectangle
 
-_FEWEST_CHARACTERS = 0.0095  # of the picture's width, that one character needs
+_FEWEST_CHARACTERS = 0.0095  # fraction of the picture's width that one character needs
 
 
 def chunks(K, tile, group_size, count):
     """K from left to right: chunks above, their tiles below them, the groups at the bottom.
 
-    A tile has the colour of its chunk. The chunks are as `gemm_splitk` cuts them: whole tiles, as
-    many in each but the last ones.
-    Raises ValueError for a number that is below 1.
+    A tile has the colour of its chunk. The chunks are those of `gemm_splitk`: whole tiles, equally
+    many in each chunk except the last ones.
+    Raises ValueError for a number below 1.
     """
     if min(K, tile, group_size, count) < 1:
         raise ValueError(

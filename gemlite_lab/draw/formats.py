@@ -5,7 +5,7 @@ from gemlite_lab.draw.canvas import COLORS, PALE, box, canvas, display_png, rect
 
 
 def word(nbits, col=0):
-    """One 32-bit word of row 0 of the warp-interleaved layout, as fields, with the k of each."""
+    """One 32-bit word of row 0 of the warp-interleaved layout, with the k of each field."""
     layout = WarpInterleaved(nbits)
     fields = sorted(
         (layout.locate(0, k).shift, k)
@@ -27,7 +27,7 @@ def word(nbits, col=0):
 
 
 def warp_words(nbits, rows=2, words=6):
-    """Which codes W_q[n, k] the first `words` words of each row hold, over the (n, k) plane."""
+    """The codes W_q[n, k] that the first `words` words of each row hold, in the (n, k) plane."""
     if not 1 <= words <= len(COLORS):
         raise ValueError(f"words must be from 1 to {len(COLORS)}, got {words}")
     layout = WarpInterleaved(nbits)

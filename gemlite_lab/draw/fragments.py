@@ -1,4 +1,4 @@
-"""A picture of a warp's three fragments: which lane holds which element."""
+"""A picture of a warp's three fragments: the lane that holds each element."""
 
 from functools import partial
 
@@ -11,9 +11,10 @@ from gemlite_lab.draw.canvas import FOUR_COLORS, display_png, rectangle
 _K = 16
 _WARP_SIZE = 32
 _TIME_LIMIT = 60.0
-_INCHES = 0.185  # of an element, where 48 are side by side
+_INCHES = 0.185  # of an element, with 48 side by side
 _FONT_SIZE, _SMALL_FONT_SIZE = 7, 5.5
-# Each element of x and W is its row and then its k, that of y its place; a lane tells what it has.
+# Each element of x and W encodes its row and its k, and each element of y its place, so a lane's
+# numbers tell which elements it holds.
 _TEXT = """
 #include <mma.h>
 using namespace nvcuda::wmma;
@@ -41,12 +42,12 @@ __global__ void kernel(const signed char* x, const signed char* W, const int* y,
 
 
 def fragments(shape="16x16x16"):
-    """The lanes that hold x (M x 16), W (N x 16) and y (M x N) of a product of one warp.
+    """The lanes that hold x (M x 16), W (N x 16) and y (M x N) of one warp's product.
 
-    shape: M x N x K of the fragment: "8x32x16", "16x16x16" or "32x8x16". A box is neighbours that
-    one lane holds; its colour says whether they are the first in the lane's part, the next, ....
-    CUDA leaves it open: it is what the simulator does, and what an H200 did. ValueError for another
-    shape.
+    shape: M x N x K of the fragment: "8x32x16", "16x16x16" or "32x8x16". A box groups neighbours
+    that one lane holds; its colour is their place in the lane's part: the first ones, the next, and
+    so on. CUDA leaves this order open; the picture shows the simulator's, which an H200 had too.
+    Raises ValueError for another shape.
     """
     if shape not in FRAGMENTS:
         raise ValueError(f"shape must be {', '.join(FRAGMENTS)}, got {shape!r}")
@@ -60,9 +61,10 @@ def fragments(shape="16x16x16"):
 
 
 def owners(shape):
-    """{"x", "W" or "y": {(lane, i): (row, column)}} of elements i of the fragments of a shape.
+    """{"x", "W" or "y": {(lane, i): (row, column)}} of each lane's elements i, for a shape.
 
-    x and W have k in columns, y has outputs. The simulator loads them and every lane tells.
+    The columns of x and W are k, those of y are outputs. The simulator loads the fragments, and
+    every lane reports its elements.
     """
     M, N = FRAGMENTS[shape]
     numbers = partial(torch.arange, dtype=torch.int8, device="cpu")
@@ -88,7 +90,7 @@ def owners(shape):
 
 
 class _Box:
-    """Elements of one lane, one after the other in its fragment, that are neighbours."""
+    """Consecutive elements of one lane's fragment that are neighbours in the matrix."""
 
     def __init__(self, lane, number, cells):
         self.lane, self.number, self.cells = lane, number, cells
@@ -98,7 +100,7 @@ class _Box:
 
 
 def _boxes(cells):
-    """As long as each lane's elements can be cut into equal runs of neighbours."""
+    """The longest boxes that cut every lane's elements into equal runs of neighbours."""
     count = 1 + max(i for _, i in cells)
     for size in (4, 2, 1):
         boxes = [
@@ -112,7 +114,7 @@ def _boxes(cells):
 
 
 def _print_lanes(pictures):
-    """The pattern of lanes that repeats, of the three matrices side by side."""
+    """Print the repeating pattern of lanes of the three matrices, side by side."""
     columns = []
     for name, boxes in pictures.items():
         lanes = {cell: box.lane for box in boxes for cell in box.cells}
@@ -135,7 +137,7 @@ def _width(title):
 
 
 def _period(lanes, size, axis):
-    """After how many rows (axis 0) or columns (1) the lanes are the same again, at most `size`."""
+    """The number of rows (axis 0) or columns (1) after which the lanes repeat, at most `size`."""
 
     def is_period(step):
         return all(

@@ -1,4 +1,4 @@
-"""A picture of who shares a scale: the quantization groups of the codes of one tile."""
+"""A picture of the codes that share a scale: the quantization groups in one tile."""
 
 from itertools import groupby
 
@@ -14,9 +14,9 @@ _LANES_FOR_A_NAME = 3  # "group 12" fits into as many
 def groups(layout, group_size, tile=0):
     """The group of each code of one tile: a column for each lane's word, a row for each code.
 
-    layout: one whose lane holds codes that are 32 apart in k, as all of `packing` are. A run of
-    lanes in one group is one box with the number of the group; its colour repeats that.
-    Raises ValueError for a group_size or tile that cannot be.
+    layout: one in which a lane's codes are 32 apart in k, as in all layouts of `packing`. A box is
+    a run of lanes in one group; its number and its colour name the group.
+    Raises ValueError for an impossible group_size or tile.
     """
     if group_size < 1 or tile < 0:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""A picture of bytes with two codes each, and of the tiles of them that the two products read."""
+"""A picture of bytes that hold two codes, and of the tiles of them that the two products read."""
 
 import torch
 
@@ -6,13 +6,13 @@ from gemlite_edu.packing.int4_pairs import CODE_RANGES, Int4Pairs
 from gemlite_lab.draw.canvas import PALE, box, counted, display_png, rectangle, stacked
 
 _BYTE_BITS = 8
-_LARGEST = (4, 8)  # bytes of an output, outputs: more would not be readable
+_LARGEST = (4, 8)  # bytes of an output, outputs: a larger picture would not be readable
 _TURN_COLORS = ("#B5E3D1", "#EBCBDD")
 _HATCHES = ("", "//")
 
 
 def int4_pairs(packed, block_n=None, block_k=None):
-    """What each nibble of some bytes holds, and which bytes a program reads in its first two turns.
+    """The code in each nibble of some bytes, and the bytes of a program's first two turns.
 
     packed: bytes (K / 2, N) of `pack_2xint4`, uint8 or int8, at most (4, 8). A row of the picture
     is an output n, its bytes neighbours in memory; bits 7 to 4 of a byte are on the left.

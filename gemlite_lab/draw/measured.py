@@ -1,4 +1,4 @@
-"""What the pictures of measurements share: which rows, their names and looks, and their text."""
+"""The parts that pictures of measurements share: choosing rows, names, looks, and text."""
 
 from functools import wraps
 from itertools import cycle, product
@@ -7,7 +7,7 @@ from gemlite_lab.bench import measurements
 from gemlite_lab.draw.canvas import COLORS
 
 GRID = "#E5E5E5"
-PNG_COLORS = 256  # with many lines, the greys would take on their colours
+PNG_COLORS = 256  # with fewer, the colours of many lines would tint the greys
 _COLORS = (*COLORS, "#555555", "#882255")
 _MARKERS = "osD^vPX*<>pdh8"
 _DASHES = ("-", "--", ":")
@@ -22,7 +22,7 @@ _STYLE = {
 
 
 def readable(function):
-    """`function` with letters large enough for a picture as wide as a notebook."""
+    """Give `function` letters large enough for a picture as wide as a notebook."""
 
     @wraps(function)
     def styled(*arguments, **options):
@@ -35,7 +35,7 @@ def readable(function):
 
 
 def newest(rows):
-    """The newest row of each kernel and problem that has a time.
+    """The newest row with a time of each kernel and problem.
 
     Raises ValueError if there is none, or if the rows are of several devices.
     """
@@ -52,7 +52,7 @@ def newest(rows):
 
 
 def label(row):
-    """What a line or a bar is called: "humming W4 g128"."""
+    """The name of a line or a bar: "humming W4 g128"."""
     return f"{row.kernel} {row.weights}" + " transposed" * row.transposed
 
 
@@ -61,7 +61,7 @@ def shape(row):
 
 
 def problem(row):
-    """What was multiplied: "N x K = 4096 x 4096, M = 1, transposed"."""
+    """The problem in words: "N x K = 4096 x 4096, M = 1, transposed"."""
     return f"N x K = {shape(row)}, M = {row.M}" + ", transposed" * row.transposed
 
 
@@ -78,7 +78,7 @@ def in_lines(rows, key=label):
 
 
 def colors(rows):
-    """{label: its colour}; with many labels, colours return."""
+    """{label: its colour}; many labels repeat colours."""
     return dict(zip(in_lines(rows), cycle(_COLORS), strict=False))
 
 
@@ -106,7 +106,7 @@ def looks(rows):
 
 
 def plain_numbers(axis, steps):
-    """Ticks at `steps` of each power of ten, written as 0.1, 20 or 5,000."""
+    """Put ticks at `steps` of each power of ten, written as 0.1, 20 or 5,000."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     axis.set_major_locator(LogLocator(subs=steps))
@@ -115,7 +115,7 @@ def plain_numbers(axis, steps):
 
 
 def print_table(head, rows):
-    """Columns of text, the first to the left; what is too wide goes on below, as often as needed.
+    """Print columns of text, the first on the left; columns that do not fit continue below.
 
     An empty cell is written as "-".
     """

@@ -1,19 +1,19 @@
-"""Pictures of the numbers that a format has."""
+"""Pictures of the numbers that a format can represent."""
 
 import torch
 
 from gemlite_lab.draw.canvas import COLORS, display_png, stacked
 
-_PART = 16  # the second picture shows what is below this part of the largest
+_PART = 16  # the second picture shows the numbers below a 16th of the largest
 
 
 def number_lines(formats, values, name):
-    """The numbers of each format on a line whose end is its largest, and `values` above them.
+    """The numbers of each format on a line that ends at its largest, and `values` above them.
 
-    formats: {label: 1-D tensor of its finite numbers}; values: a 1-D tensor, as part of its largest
-    size; name: what the values are. Below the whole lines: what lies from 0 to a 16th of the end.
-    Printed: how far neighbours lie apart next to 0 and next to the end, as part of the end, and how
-    many are in that 16th. Raises ValueError for no formats, or for values that are all 0.
+    formats: {label: 1-D tensor of its finite numbers}. values: a 1-D tensor, drawn as fractions of
+    its largest size. name: the name of the values. Below, the lines from 0 to a 16th of the end.
+    It prints the distance of neighbours next to 0 and next to the end, as a fraction of the end,
+    and how many numbers lie in that 16th. Raises ValueError for no formats, or values all 0.
     """
     if not formats:
         raise ValueError("formats must name at least one format, got none")

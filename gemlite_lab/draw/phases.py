@@ -1,8 +1,8 @@
-"""Block 0 between its barriers."""
+"""A picture of block 0 between its barriers."""
 
 from gemlite_lab.draw.canvas import COLORS, canvas, counted, display_png, legend, rectangle
 
-# Kind: its index in Phase.requests, and its colour; in the order that data takes.
+# {kind: its index in Phase.requests, and its colour}, in the order in which data moves.
 _KINDS = {
     "global loads": (0, COLORS[0]),
     "shared stores": (3, COLORS[5]),
@@ -18,8 +18,9 @@ _CHARACTERS = 125  # of a label, along the axis
 def timeline(report):
     """The requests of block 0's warps from barrier to barrier, at most 8 warps.
 
-    The axis counts the requests of a warp, not time; within a phase they are sorted by kind. At a
-    barrier a warp waits for the one with most requests. Raises ValueError if block 0 made none.
+    The axis counts a warp's requests, not time; within a phase they are sorted by kind. At a
+    barrier every warp waits for the warp with the most requests. Raises ValueError if block 0 made
+    no requests.
     """
     if not any(map(sum, (counts for phase in report.phases for counts in phase.requests))):
         raise ValueError("block 0 made no request: there is nothing to draw")
@@ -81,8 +82,8 @@ def _waiting(x, y, width, label=None):
 
 
 def _draw_barriers(axes, barriers, total, shown):
-    """A line at each barrier; the first at a place is labelled, where two rows have room for it."""
-    taken, labelled = [0.0] * _LABEL_ROWS, set()  # how far, in the row just above warp 0 and up
+    """Draw a line at each barrier, and label the first one at a place if two rows have room."""
+    taken, labelled = [0.0] * _LABEL_ROWS, set()  # how far each row is taken, from warp 0 up
     for at, place in barriers:
         width = len(place) * total / _CHARACTERS
         is_left = at + width > total

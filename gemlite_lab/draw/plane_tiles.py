@@ -8,10 +8,10 @@ _ROW_HEIGHT = 0.26  # inches
 
 
 def plane_tiles(layout, tile=0):
-    """One tile of a row of W: a column for each word, a row for each of its fields, from bit 0 up.
+    """One tile of a row of W: a column for each word, and a row for each field, from bit 0 up.
 
-    layout: a `PlaneTiles`. A box holds the k of its code; its colour is that of its group.
-    Raises ValueError for a tile that is not there.
+    layout: a `PlaneTiles`. A box shows the k of its code, in the colour of its group.
+    Raises ValueError for a tile that does not exist.
     """
     tiles = layout.padded_K // layout.tile
     if not 0 <= tile < tiles:
@@ -27,7 +27,7 @@ def plane_tiles(layout, tile=0):
 
 
 def _plane(layout, number):
-    """The k of each code of a plane of the padded row; None for padding."""
+    """The k of each code in a plane of the padded row; None for padding."""
     group_size = layout.group_size or layout.K
     found = []
     for place in range(number * layout.depth, (number + 1) * layout.depth):

@@ -1,4 +1,4 @@
-"""A picture of codes that are cut into bit planes."""
+"""A picture of codes cut into bit planes."""
 
 from gemlite_edu.packing import BitPlanes3
 from gemlite_lab.draw.canvas import PALE, canvas, display_png, rectangle
@@ -10,10 +10,10 @@ _MARK = "#D55E00"
 
 
 def planes(lane=0, code=3):
-    """The three words with the codes of one lane in `BitPlanes3`, and where one code is in them.
+    """The three words that hold one lane's codes in `BitPlanes3`, and one code's place in them.
 
-    Every piece of a code has the k of the code written into it; both pieces of code number `code`
-    of this lane are framed.
+    Every piece of a code shows the k of the code. Frames mark both pieces of the lane's code number
+    `code`.
     """
     layout = BitPlanes3()
     if not 0 <= lane < _LANES or not 0 <= code < layout.tile // _LANES:

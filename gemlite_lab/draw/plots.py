@@ -4,7 +4,7 @@ from gemlite_lab.draw.canvas import COLORS, canvas, display_png
 
 
 def histogram(series, xlabel, title):
-    """Overlaid histograms of {label: 1-D tensor}, with each one's range and spread as text."""
+    """Overlaid histograms of {label: 1-D tensor}; prints the range and spread of each."""
     figure, axes = canvas(10, 3)
     for (label, values), color in zip(series.items(), COLORS, strict=False):
         values = values.double().flatten()
@@ -19,7 +19,7 @@ def histogram(series, xlabel, title):
 
 
 def curves(x, series, xlabel, ylabel, title):
-    """Lines over `x`, {label: values}, on a logarithmic y axis, with the values as text."""
+    """Lines over `x`, {label: values}, on a logarithmic y axis; prints the values."""
     markers = "osD^vP"
     figure, axes = canvas(8, 3)
     print(f"{xlabel:>24} " + " ".join(f"{value:>9g}" for value in x))

@@ -1,11 +1,11 @@
-"""Pictures of what an inspected kernel asked of memory."""
+"""Pictures of the memory requests of an inspected kernel."""
 
 from gemlite_lab.draw.canvas import counted
 from gemlite_lab.draw.requests import BankPicture, SectorPicture, draw_pictures
 
 
 def show(report):
-    """Print the table of a `Report`, as `Kernel.inspect` makes it."""
+    """Print the table of a `Report` that `Kernel.inspect` returned."""
     print(report)
 
 
@@ -15,7 +15,7 @@ def request(report, name, op="load", which="first"):
     Global memory: the lanes above the sectors of 32 bytes that they touch. Shared memory: the
     words of 4 bytes that each bank delivers, wavefront by wavefront.
     op: "load" or "store". which: "first", at the earliest line in the text, or "costliest", with
-    the most sectors or wavefronts. Raises ValueError if nothing of `report` is so.
+    the most sectors or wavefronts. Raises ValueError if `report` has no such request.
     """
     line, chosen = _choose(report, name, op, which)
     picture = _picture(line, chosen)
@@ -32,9 +32,9 @@ def request(report, name, op="load", which="first"):
 def side_by_side(reports, name, op="load", which="first"):
     """The same request in 2 or 3 kernels, one above the other at one scale; see `request`.
 
-    reports: {label: Report}. Printed for each: its requests for `name`, and their sectors and bytes
-    moved, or wavefronts. Raises ValueError for another number of reports, where a report has no
-    such request, or where `name` is in global memory here and in shared memory there.
+    reports: {label: Report}. For each it prints the requests for `name`, with their sectors and
+    bytes moved, or their wavefronts. Raises ValueError for another number of reports, if a report
+    has no such request, or if `name` is in global memory in one and in shared memory in another.
     """
     if not 2 <= len(reports) <= 3:
         raise ValueError(f"reports must be 2 or 3, as {{label: report}}, got {len(reports)}")
@@ -68,7 +68,7 @@ def _picture(line, request):
 
 
 def _totals(report, line):
-    """What all lines of the report that reach the same memory as `line` did."""
+    """The totals of all lines of the report that access the same memory as `line`."""
     lines = [other for other in report.of(line.name, line.op) if other.space == line.space]
     requests, cost = sum(other.requests for other in lines), sum(other.cost for other in lines)
     unit, total = "wavefronts", f"{cost:,} wavefronts"

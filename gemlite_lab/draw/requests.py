@@ -1,4 +1,4 @@
-"""What one request of a warp touches: sectors of global memory, or banks of shared memory."""
+"""Pictures of the memory that one warp request touches: global sectors, or shared banks."""
 
 from collections import defaultdict
 
@@ -18,7 +18,7 @@ _SECTOR_BYTES = 32
 _BANKS = 32
 _BANK_BYTES = 4
 _GREY = "#999999"
-_LEGEND_HEIGHT = 0.3  # inches, as all heights
+_LEGEND_HEIGHT = 0.3  # inches, like all heights
 
 
 def draw_pictures(pictures, titles, alternative_text):
@@ -48,7 +48,7 @@ class SectorPicture:
         self.asked = {b for first in bytes_of.values() for b in range(first, first + bytes_each)}
         self.numbers = sorted({byte // _SECTOR_BYTES for byte in self.asked})
         self.cost = len(self.numbers)
-        self._left = {}  # of each sector, in widths of a sector
+        self._left = {}  # left edge of each sector, in sector widths
         for at, number in enumerate(self.numbers):
             is_neighbour = number - 1 in self._left
             before = self._left[self.numbers[at - 1]] + 1 if at else 0
@@ -135,7 +135,7 @@ def _dots(x, y, color, edge, label=None):
 
 
 def _lanes_at_once(bytes_of, bytes_each, writes):
-    """Lanes that shared memory serves at a time; request.h of the simulator has the same rule."""
+    """How many lanes shared memory serves at once; the simulator's request.h has the same rule."""
 
     def partners_agree(flip):
         return all(bytes_of.get(lane ^ flip, first) == first for lane, first in bytes_of.items())

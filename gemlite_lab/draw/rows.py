@@ -1,17 +1,17 @@
-"""A picture of a choice by the number of rows: what computes how many rows of x."""
+"""A picture of a choice by the number of rows of x: the kernel that computes each number."""
 
 from gemlite_lab.draw.canvas import PALE, canvas, display_png, rectangle
 
 _COLORS = (*PALE, "#B5E3D1", "#EBCBDD", "#E5E5E5")
 _TICKS = [2**power for power in range(13)]
-_HEIGHT = 0.5  # of a bar; the name of its kind is above it
+_HEIGHT = 0.5  # of a bar, with the name of its kind above it
 
 
 def rows(choices):
-    """Which name takes how many rows M: for each kind of `choices` a bar over M.
+    """For each kind of `choices` a bar over M, cut into the ranges of M that each name takes.
 
-    choices: {kind: ((limit, name), ...)}; a name takes what is beyond the limit before its own, up
-    to and with its own; limits ascend and the last one is None. So are `choose.limits`.
+    choices: {kind: ((limit, name), ...)}, as from `choose.limits`. A name takes each M above the
+    limit before it, up to and including its own; limits ascend, and the last one is None.
     Raises ValueError for other limits.
     """
     bars = {kind: _stretches(limits) for kind, limits in choices.items()}
@@ -40,7 +40,7 @@ def _draw_bar(axes, row, left, right, color, name):
 
 
 def _edge(M):
-    """Where on the axis M ends and M + 1 begins: both are numbers of rows, so half way."""
+    """The place on the axis where M ends and M + 1 begins: half way between the two."""
     return (M * (M + 1)) ** 0.5 or 0.5**0.5
 
 

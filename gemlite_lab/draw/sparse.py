@@ -1,4 +1,4 @@
-"""Pictures of 1:2 sparse weights: which of each pair is kept, and the bytes of a packed word."""
+"""Pictures of 1:2 sparse weights: the kept one of each pair, and the bytes of a packed word."""
 
 from gemlite_edu.packing import Sparse1in2, unpack_sparse_1in2
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
@@ -10,10 +10,10 @@ _GREY = "#EEEEEE"
 
 
 def sparse_pairs(kept, n=0, start=0):
-    """Which of the weights W[n, start] to W[n, start + 63] are kept; a pair is one column.
+    """The kept weights among W[n, start] to W[n, start + 63]; each column is a pair.
 
-    kept: (N, K), nonzero where kept, as `tiled_sparsity_50` returns it. start: a multiple of 64.
-    Raises ValueError where row n has no such 64 weights.
+    kept: (N, K), nonzero for kept weights, as `tiled_sparsity_50` returns it. start: a multiple of
+    64. Raises ValueError if row n does not have these 64 weights.
     """
     if start % (2 * WARP_SIZE) or not 0 <= start <= kept.shape[1] - 2 * WARP_SIZE:
         raise ValueError(
@@ -40,9 +40,9 @@ def sparse_pairs(kept, n=0, start=0):
 
 
 def sparse_word(W_packed, n=0, col=0):
-    """The four bytes of a packed word, each a position and a code, with the k that it is for.
+    """The four bytes of a packed word, each with its position, its code and the code's k.
 
-    W_packed: int32 words as `pack_sparse_1in2` makes them.
+    W_packed: int32 words from `pack_sparse_1in2`.
     """
     K = W_packed.shape[1] * Sparse1in2.pack_factor
     codes, kept = (values[n].tolist() for values in unpack_sparse_1in2(W_packed, K))

@@ -1,4 +1,4 @@
-"""A picture of what block 0 of a GEMM copies, decodes and multiplies between barriers."""
+"""A picture of the steps that block 0 of a GEMM copies, decodes and multiplies between barriers."""
 
 from gemlite_lab.draw.canvas import FOUR_COLORS, box, canvas, display_png
 
@@ -8,12 +8,12 @@ _ROWS = ("copy begins", "decoded", "multiplied", "written")
 
 
 def steps(report):
-    """Which steps of `gemm_a8w2_wmma` block 0 works on from barrier to barrier.
+    """The steps of `gemm_a8w2_wmma` that block 0 works on from barrier to barrier.
 
-    report: of `inspect`, with M, N and K whole blocks and steps. The requests of its phases say
-    it: a copy is a global load and a shared store, a decoded piece a shared load and four stores,
-    and the other shared loads are of fragments. What is decoded beyond the last step is unused.
-    Raises ValueError where they do not.
+    report: from `inspect`, with M, N and K whole blocks and steps. The requests of its phases
+    reveal the steps: a copy is a global load and a shared store, a decoded piece is a shared load
+    and four stores, and all other shared loads are of fragments. Pieces decoded beyond the last
+    step are unused. Raises ValueError if the requests do not fit this.
     """
     phases = [_Phase(phase) for phase in report.phases]
     count = _units("multiplied", phases)
@@ -29,7 +29,7 @@ def steps(report):
 
 
 class _Phase:
-    """Requests of one phase, added over the warps, by what they are for."""
+    """The requests of one phase, summed over the warps, by purpose."""
 
     def __init__(self, phase):
         loads, global_stores, shared_loads, shared_stores = map(
@@ -49,7 +49,7 @@ def _unclear(what):
 
 
 def _units(kind, phases):
-    """How many steps: all requests of a kind, over the fewest of a phase that has any."""
+    """The number of steps: all requests of a kind over the fewest in a phase that has any."""
     requests = [getattr(phase, kind) for phase in phases]
     fewest = min((number for number in requests if number), default=0)
     if not fewest or any(number % fewest for number in requests):
@@ -58,7 +58,7 @@ def _units(kind, phases):
 
 
 def _named(phases, kind, count):
-    """For each phase the numbers of its steps, `count` in all."""
+    """The numbers of the steps in each phase, `count` in all."""
     requests = [getattr(phase, kind) for phase in phases]
     each, rest = divmod(sum(requests), count)
     if rest or any(number % each for number in requests):

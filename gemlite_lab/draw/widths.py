@@ -12,9 +12,9 @@ _LIMIT = "limit"
 def time_against_bits(rows):
     """The median time over the bits of a weight, one line per kernel, and the limit below them.
 
-    rows: a list of `Measurement` of one device, one N x K and one M; of a kernel and problem the
-    newest is drawn. Kernels on unquantized weights, W16, are level lines. The limit is what moving
-    the bytes takes at the read bandwidth measured in the same run.
+    rows: a list of `Measurement` of one device, one N x K and one M; for each kernel and problem
+    the newest is drawn. Kernels on unquantized weights, W16, are level lines. The limit is the time
+    to move the bytes at the read bandwidth of the same run.
     Raises ValueError if no row has a time, for several devices, problems, or group sizes of a
     kernel, if only W16 was measured, or for more than 6 kernels.
     """
