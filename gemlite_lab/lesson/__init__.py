@@ -1,4 +1,4 @@
-"""What a notebook needs around its kernels. Plain functions that print."""
+"""Helpers for a notebook, beside its kernels: plain functions that print."""
 
 from gemlite_lab.lesson.predict import predict, reveal
 from gemlite_lab.lesson.read import read

@@ -1,4 +1,4 @@
-"""Predict a number before you see it: who has committed to a guess sees more in the answer."""
+"""Predict a number before you see it: a guess makes you learn more from the answer."""
 
 import math
 
@@ -6,7 +6,7 @@ _predictions = {}
 
 
 def predict(what, value=None):
-    """Store your prediction, a number, of `what`. With None it waits for one."""
+    """Store your prediction of `what`, a number; with None it asks you to write one."""
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
         raise TypeError(f"a prediction is a number, got {type(value).__name__}")
     if value is not None and not math.isfinite(value):

@@ -6,9 +6,9 @@ from gemlite_edu.kernels import sources
 def read(name, hole=None):
     """Show a file of `kernels/cuda/`, such as "gemv.cuh" or a kernel's, or one hole of a kernel.
 
-    read("gemv_a16wn_fp32", hole="dequant_dot") shows the function as it ships. The numbers are
-    those of the file's lines, as reports and messages count them; they are comments, so that a
-    copy of the text still compiles.
+    read("gemv_a16wn_fp32", hole="dequant_dot") shows the function as it ships. The line numbers are
+    the file's, which reports and messages use too; they are comments, so that a copy of the text
+    still compiles.
     """
     from IPython.display import Markdown, display
 

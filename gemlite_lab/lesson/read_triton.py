@@ -6,8 +6,8 @@ from gemlite_edu.kernels.triton.texts import text_of
 def read_triton(name, function=None):
     """Show the file `name`.py of `kernels/triton/`, or one function of it, as it ships.
 
-    read_triton("dequantize", "unpack") shows the function with its decorator. The numbers are
-    those of the file's lines; they are comments, so that a copy of the text still runs.
+    read_triton("dequantize", "unpack") shows the function with its decorator. The line numbers are
+    the file's; they are comments, so that a copy of the text still runs.
     """
     from IPython.display import Markdown, display
 

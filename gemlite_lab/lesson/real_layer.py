@@ -1,4 +1,4 @@
-"""Linear layers of a real model with the activations they really received."""
+"""Linear layers of a real model, with activations that they received in it."""
 
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,7 @@
-"""Which exercises are solved or given up, in a file of the learner's.
+"""Records which exercises the learner has solved or given up.
 
-The file is $GEMLITE_EDU_PROGRESS, or work/progress.json of the workbook around the current folder;
-outside a workbook nothing is kept.
+The record is the file $GEMLITE_EDU_PROGRESS, or work/progress.json in the workbook that contains
+the current folder; outside a workbook nothing is recorded.
 """
 
 import json
@@ -12,7 +12,7 @@ SOLVED, GIVEN_UP = "solved", "given up"
 
 
 def workbook():
-    """The folder of the workbook around the current folder, or None."""
+    """The folder of the workbook that contains the current folder, or None."""
     here = Path.cwd().resolve()
     for folder in (here, *here.parents):
         if (folder / "exercises").is_dir() and (folder / "solutions").is_dir():
@@ -32,9 +32,9 @@ def states():
 
 
 def record(name, state):
-    """Remember `state` of exercise `name`; False if there is no workbook to remember it in.
+    """Record the `state` of exercise `name`; False if there is no workbook to record it in.
 
-    What was solved stays solved.
+    A solved exercise stays solved.
     """
     path = _path()
     known = states()

@@ -1,8 +1,8 @@
 """A toy of a GPU as a timer sees it, so that benchmark scripts can go wrong on a laptop.
 
-It is no model of any real card. Its numbers are round, its clock is virtual and nothing is
-computed. It has four traps of real cards: a launch returns before its work is done, the first
-launch compiles, weights that were read lately come from the L2, and some launches are interrupted.
+It models no real card. Its numbers are round, its clock is virtual, and it computes nothing. It has
+four traps of real cards: a launch returns before its work is done, the first launch compiles,
+weights that were read lately come from the L2, and some launches are interrupted.
 """
 
 from dataclasses import dataclass, field
@@ -29,12 +29,12 @@ class _State:
 
 @dataclass(frozen=True, eq=False)
 class ToyCard:
-    """One card, new: nothing is compiled, the L2 is empty, its clock is at 0.
+    """One new card: nothing is compiled, the L2 is empty, and its clock is at 0.
 
-    Its settings cannot be changed; `dataclasses.replace` gives a new card with other ones.
+    You cannot change its settings; `dataclasses.replace` makes a new card with other ones.
 
     read_gb_per_s, l2_gb_per_s: how fast weights come from the memory and from the L2 (GB = 1e9).
-    l2_bytes: what the L2 holds. Weights that do not fit as a whole are not held at all.
+    l2_bytes: the size of the L2. It holds weights that fit as a whole, and no part of others.
     start_us: how long each launch works on the card besides reading.
     launch_us, compile_us: how long the host is busy with each launch, and with the first one.
     interruption_us: how much longer one launch in 500 takes; first_interruption counts from 0.
@@ -66,7 +66,7 @@ class ToyCard:
 
     @property
     def launches(self):
-        """How often something was launched on this card."""
+        """The number of launches on this card."""
         return self._state.launches
 
     def clock(self):
@@ -74,7 +74,7 @@ class ToyCard:
         return self._state.now
 
     def weights(self, nbytes):
-        """New weights of `nbytes` bytes, in the memory and not yet in the L2."""
+        """New weights of `nbytes` bytes, in the card's memory and not yet in its L2."""
         if not nbytes >= 1:
             raise ValueError(f"weights have at least 1 byte, got {nbytes}")
         return ToyWeights(nbytes)
@@ -97,7 +97,7 @@ class ToyCard:
             self.synchronize()
 
     def synchronize(self):
-        """Wait until all queued work is done; the waiting itself costs nothing."""
+        """Wait until all queued work is done; the call itself takes no time."""
         self._state.now = max(self._state.now, self._state.queue_end)
 
     def _work_us(self, weights):
@@ -108,7 +108,7 @@ class ToyCard:
         return self.start_us + weights.nbytes / (speed * 1e3) + waiting
 
     def _read_from_l2(self, weights):
-        """Whether the L2 holds `weights`; reading puts them there in place of the oldest."""
+        """True if the L2 holds `weights`; reading puts them there in place of the oldest ones."""
         l2 = self._state.l2
         held = l2.pop(weights, None) is not None
         l2[weights] = weights.nbytes

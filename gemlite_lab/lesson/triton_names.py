@@ -1,4 +1,4 @@
-"""Functions of Triton kernels that exercises build on, so that an editor knows their names."""
+"""The functions of Triton kernels that exercises call, so that an editor knows their names."""
 
 from gemlite_edu.kernels.triton.dequantize import load_tile
 from gemlite_edu.kernels.triton.int4_pairs import shifted
