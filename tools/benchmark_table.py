@@ -28,10 +28,10 @@ the one of fp16, against which all are shown. Errors are ||y - y64|| / ||y64|| a
 
 @dataclass(frozen=True)
 class Page:
-    """Where tables stand between marks, and of what; None for all."""
+    """A page with tables between marks, and the rows that they show; None for all rows."""
 
     path: Path
-    rest: str  # what else there is, and where
+    rest: str  # which other rows exist, and where
     weights: tuple | None = None
     batches: tuple | None = None
     tells_what_is_behind: bool = False
@@ -70,7 +70,7 @@ def tables(folder=measurements.FOLDER, page=README):
 
 
 def _is_committed(path):
-    """Whether git knows the file, as far as it can tell: a learner's own stay out of README."""
+    """True if git tracks the file or cannot tell: a learner's own files stay out of README."""
     command = ["git", "ls-files", "--error-unmatch", path.name]
     environment = os.environ | {"LC_ALL": "C"}
     try:
@@ -99,7 +99,7 @@ def _of_device(rows, page):
 
 
 def _about(rows):
-    """Where and with what the rows were measured."""
+    """The GPU and the versions with which the rows were measured."""
     found = [_several(rows, name) for name in ("date", "torch", "triton", "cuda")]
     date, torch, triton, cuda = found
     read, matmul = max(r.read_gb_per_s for r in rows), max(r.matmul_tflops for r in rows)
@@ -159,7 +159,7 @@ def _cell(row, limit, best):
 
 
 def _errors(rows):
-    """The largest error of each kernel in these rows, after the versions that were timed."""
+    """The versions that were timed, and the largest error of each kernel in these rows."""
     found = []
     for kernel in dict.fromkeys(row.kernel for row in rows):
         own = [row for row in rows if row.kernel == kernel and not row.refused]
@@ -171,7 +171,7 @@ def _errors(rows):
 
 
 def page_with_table(text, folder=measurements.FOLDER, page=README):
-    """The page's text with what stands between its marks made anew."""
+    """The page's text with new tables between its marks."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

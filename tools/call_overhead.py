@@ -1,10 +1,10 @@
-"""Measure what an eager call of GemLiteLinear costs on the host, part by part; it needs a GPU.
+"""Measure the host's time for an eager call of GemLiteLinear, part by part; it needs a GPU.
 
 python tools/call_overhead.py      (writes benchmarks/data/call_overhead_<device>.json)
 
-Each part is called with all parts before it, by the functions that the layer itself calls, in
-torch.inference_mode; its time is what they take together, less what the parts before it take. Both
-are leasts of several turns, so that small differences may be off, even below 0.
+It calls each part together with all parts before it, through the layer's own functions and in
+torch.inference_mode. The time of a part is the time of all these, less the time without it. Each of
+the two is the least of several turns, so a small difference may be off, even below 0.
 """
 
 import json
@@ -43,7 +43,7 @@ def record():
 
 @torch.inference_mode()
 def of_rows(M, N, K):
-    """What computes M rows of x, and its parts: microseconds with all before it, and its own."""
+    """The kernel for M rows of x, and its parts: total and own microseconds of each."""
     layer, x = example(M, N, K)
     chosen = layer.explain(M).split()[3].strip(",")
     names, calls = zip(*parts_of(layer, x, chosen), strict=True)
@@ -64,7 +64,7 @@ def example(M, N, K):
 
 
 def parts_of(layer, x, chosen):
-    """(what is added, a call of all up to it), from the launch to the layer."""
+    """(part, a call of all parts up to it), from the launch to the layer."""
     layer(x)  # compiles, and measures configs
     ((operands, _),) = watched(linear_module, "linear_at_once", lambda: layer(x))
     of_others = dense_parts if chosen == "DEQUANTIZE" else triton_parts
@@ -76,7 +76,7 @@ def parts_of(layer, x, chosen):
 
 
 def cuda_parts(operands):
-    """Those of a CUDA kernel, which one call of C launches, and what must go before it."""
+    """The parts for a CUDA kernel: one call into C that launches it, and the steps before it."""
     run = partial(linear_op.linear_at_once, *operands)
     (launch, pointers), kept = launch_of(run)
     ((prepared, _),) = watched(linear_op, "_prepared", run)
@@ -89,7 +89,7 @@ def cuda_parts(operands):
 
 
 def launch_of(run):
-    """(launch, pointers) of a call, and y and the image of x, which the pointers lead to."""
+    """(launch, pointers) of a call, and the tensors they point to: y and the image of x."""
     kept, new_empty = [], torch.Tensor.new_empty
 
     def keep(*arguments, **options):
@@ -102,7 +102,7 @@ def launch_of(run):
 
 
 def triton_parts(operands):
-    """Those of Triton kernels."""
+    """The parts for Triton kernels."""
     run = partial(linear_op.linear_at_once, *operands)
     launches = watched(triton_product, "launch", run)
     ((product, named),) = watched(linear_op, "matmul", run)
@@ -111,7 +111,7 @@ def triton_parts(operands):
 
 
 def dense_parts(operands):
-    """Those of a product with dense weights, by Triton and the library."""
+    """The parts for a product with dense weights, by Triton and the library."""
     run = partial(linear_op.linear_at_once, *operands)
     ((dequantized, _),) = watched(linear_op, "_by_library", run)
     by_library = partial(linear_op._by_library, *dequantized)
@@ -121,7 +121,7 @@ def dense_parts(operands):
 
 
 def watched(owner, name, call):
-    """[(arguments, named arguments)] with which `call` calls a function of a module or class."""
+    """[(arguments, named arguments)] that `call` passes to a function of a module or class."""
     function = getattr(owner, name)
     with mock.patch.object(owner, name, autospec=True, side_effect=function) as spy:
         call()
@@ -129,8 +129,9 @@ def watched(owner, name, call):
 
 
 def host_us(calls):
-    """Microseconds of the host for each call, the least of turns that all calls take part in: more
-    is for what else the machine did. The GPU is waited for before each turn."""
+    """The host's microseconds for each call: the least over turns in which all calls take part.
+
+    Anything above the least is other work of the machine. It waits for the GPU before each turn."""
     turns = [[_us_of_a_turn(call) for call in calls] for _ in range(_TURNS)]
     return [min(found) for found in zip(*turns, strict=True)]
 

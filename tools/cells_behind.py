@@ -1,14 +1,14 @@
-"""In which cells of the benchmark no kernel of this package is the fastest."""
+"""The cells of the benchmark in which no kernel of this package is the fastest."""
 
 from gemlite_lab.bench.candidate import find_candidates
 
 
 def cells_behind(rows):
-    """The lines of a Markdown table of them: newest measurements of one device.
+    """The lines of a Markdown table of these cells, from the newest measurements of one device.
 
-    Kernels on the same weights count, and products of unquantized ones in fp16; beside int8 x, and
-    where this package has no kernel, those in bf16 and of int8 by int8, too. What the spread (p20
-    to p80) does not tell apart is left out.
+    Rivals are the kernels on the same weights and the fp16 products of unquantized weights; for
+    int8 x, and where this package has no kernel, also products in bf16 and of int8 by int8. Cells
+    in which the spreads (p20 to p80) overlap are left out.
     """
     own = {one.name for one in find_candidates().values() if one.package == "gemlite_edu"}
     rows = [row for row in rows if not row.refused]
@@ -26,7 +26,7 @@ def cells_behind(rows):
 
 
 def fastest(rows):
-    """The row of the least median; None of none."""
+    """The row with the least median; None if there are no rows."""
     return min(rows, key=lambda row: row.p50_us, default=None)
 
 

@@ -1,6 +1,6 @@
 """Nsight Compute's counters of every rung of the ladder on this GPU; half a minute.
 
-python tools/count_ladder.py (writes gemlite_edu/data/ladder_counts_<device>.json; needs ncu)
+python tools/count_ladder.py (writes gemlite_lab/data/ladder_counts_<device>.json; needs ncu)
 """
 
 import shutil
@@ -43,7 +43,7 @@ def main():
 
 
 def launch_all():
-    """Every rung once: what ncu watches."""
+    """Launch every rung once, for ncu to watch."""
     generator = torch.Generator("cuda").manual_seed(0)
     for nbits, rung in every_rung():
         candidate = candidate_of(nbits, rung)

@@ -1,4 +1,4 @@
-"""Write the table of docs/simulator.md: Nsight Compute's counts, and where the simulator differs.
+"""Write the table of docs/simulator.md: Nsight Compute's counts, and the simulator's differences.
 
 python tools/counter_table.py
 """
@@ -33,7 +33,7 @@ def table():
 
 
 def page_with_table(text):
-    """The page's text with the table between its marks made anew."""
+    """The page's text with a new table between its marks."""
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
     return "\n".join([before + BEGIN, *table(), END]) + after

@@ -1,8 +1,8 @@
-"""Set up .venv for `make lab` and `make test`; does nothing where it is up to date.
+"""Set up .venv for `make lab` and `make test`, unless it is up to date.
 
     python3 tools/environment.py EXTRA
 
-Runs on whatever python3 there is, also one that is too old, so that it can say so.
+It runs on any python3, even one that is too old, so that it can say so.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
-INSTALL_SECONDS = os.path.join(VENV, "install-seconds")  # of processor time; `make test` prints it
+INSTALL_SECONDS = os.path.join(VENV, "install-seconds")  # processor time; `make test` prints it
 OLDEST, NEWEST = (3, 11), (3, 14)
 
 
@@ -46,7 +46,7 @@ def check_compiler():
 
 
 def find_python():
-    """$PYTHON if it is set, else the first of this python and pythonX.Y on PATH that will do."""
+    """$PYTHON if it is set, else the first suitable one of this python and pythonX.Y on PATH."""
     candidates = [sys.executable]
     candidates += ["python3.%d" % minor for minor in range(NEWEST[1], OLDEST[1] - 1, -1)]
     if os.environ.get("PYTHON"):
@@ -61,7 +61,7 @@ def find_python():
 
 
 def problem_of(path, name):
-    """One sentence on why this python will not do, or None."""
+    """One sentence on why this python is not suitable, or None."""
     if path is None:
         return "There is no %s: name another with make PYTHON=python3.12" % name
     code = "import sys; print(sys.version_info[0] * 100 + sys.version_info[1])"
@@ -81,7 +81,7 @@ def problem_of(path, name):
 
 
 def fingerprint(python):
-    digest = hashlib.sha256((python + ROOT).encode())  # a moved checkout installs afresh
+    digest = hashlib.sha256((python + ROOT).encode())  # a moved checkout needs a new install
     for name in ("pyproject.toml", "constraints.txt"):
         with open(os.path.join(ROOT, name), "rb") as file:
             digest.update(file.read())
@@ -89,7 +89,7 @@ def fingerprint(python):
 
 
 def quiet_jupyterlab():
-    """No question about news at the first start, and no teacher's menus from nbgrader."""
+    """Turn off JupyterLab's question about news at first start, and nbgrader's teacher menus."""
     news = {"fetchNews": "false", "checkForUpdates": False}
     write_json(
         "share/jupyter/lab/settings/overrides.json",

@@ -1,9 +1,9 @@
-"""Take the fingerprints of the wrong answers in tests/wrong: after a change of them, or of cases.
+"""Fingerprint the wrong answers in tests/wrong; run this after changing them or a case.
 
     python tools/fingerprint_mistakes.py [EXERCISE ...]
 
-Each wrong answer with a `mistake:` is run, and the fingerprints of its wrong outputs go into the
-checker, which names the mistake by them from then on.
+It runs each wrong answer with a `mistake:` and stores the fingerprints of its wrong outputs in the
+checker, which recognizes the mistake by them from then on.
 """
 
 import json
@@ -47,7 +47,7 @@ def fingerprints_of(exercise):
 def _wrong_outputs(exercise, answer):
     """Fingerprints of the wrong outputs of an answer: of the first one, and of later exact ones.
 
-    An answer may fail otherwise in a later case; that tells nothing of its output.
+    An answer that fails in another way in a later case gives no fingerprint there.
     """
     found = []
     for case in exercise.cases():
@@ -67,7 +67,7 @@ def _wrong_outputs(exercise, answer):
 
 
 def text_of(found):
-    """JSON with a line for each mistake."""
+    """JSON with one line per mistake."""
     lines = (f"{json.dumps(mistake)}: {json.dumps(texts)}" for mistake, texts in found.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 

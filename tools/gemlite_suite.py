@@ -2,8 +2,8 @@
 
     python tools/gemlite_suite.py gemlite/tests/test_gemlitelineartriton.py [options of pytest]
 
-`gemlite` and the modules that its tests import are stood in for by what is here: GemLite's
-names of modes are numbers, ours are words.
+This file stands in for `gemlite` and the modules that its tests import. GemLite names modes by
+numbers, and this package by words.
 """
 
 import sys
@@ -27,7 +27,7 @@ GROUP_MODES = {
 
 
 class GemLiteLinearTriton(GemLiteLinear):
-    """GemLite's names on our layer."""
+    """Our layer under GemLite's names."""
 
     @property
     def W_group_mode(self):

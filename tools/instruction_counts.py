@@ -1,4 +1,4 @@
-"""Count the machine instructions of the kernels' inner loops, for gemlite_edu/data.
+"""Count the machine instructions of the kernels' inner loops, for gemlite_lab/data.
 
 python tools/instruction_counts.py (needs nvcc; cuobjdump comes with triton)
 """
@@ -21,13 +21,13 @@ from gemlite_lab.bench.ladder import RungKernel, rungs
 from gemlite_lab.bench.ladder.kernel import GROUP_SIZE
 
 INTEGER_UNIT = ("SHF", "LOP3", "PRMT", "I2F", "I2FP", "F2FP")
-_WEIGHTS_OF_A_PRODUCT = 8  # of a lane: 16 x 16 in one instruction of a tensor core
+_WEIGHTS_OF_A_PRODUCT = 8  # per lane: a tensor core takes 16 x 16 in one instruction
 _ANY_N, _ANY_K = 4096, 4096
 _INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\d+ )?([A-Z0-9]+)(.*?);")
 
 
 def record():
-    """What instructions.recorded() reads, made anew."""
+    """A new record for instructions.recorded() to read."""
     names = [name for name, launch in KERNELS.items() if launch.takes_nbits]
     return {
         "nvcc": nvcc_version(),
@@ -42,7 +42,7 @@ def nvcc_version():
 
 
 def counts_of_kernel(name, nbits, group_size=None):
-    """Instructions of one turn of the inner loop of a kernel that takes a word a turn."""
+    """Instructions in one turn of a kernel's inner loop, which takes one word per turn."""
     spec = KERNELS[name].completed(nbits, group_size=group_size)
     launch = spec.plan(1, _ANY_N, _ANY_K, SIMULATED).product
     loops = loops_of(machine_code(sources.expand(name), launch.defines))
@@ -50,7 +50,7 @@ def counts_of_kernel(name, nbits, group_size=None):
 
 
 def counts_of_rung(rung, nbits):
-    """The same of a rung, whose turn may be several products of a tensor core."""
+    """The same for a rung, which may make several tensor-core products per turn."""
     if rung.shape is None:
         return counts_of_kernel(rung.kernel, nbits, GROUP_SIZE)
     kernel = RungKernel(rung, nbits)
@@ -60,7 +60,7 @@ def counts_of_rung(rung, nbits):
 
 
 def counts_of_ladder(nbits):
-    """{rung: its counts}, side by side."""
+    """{rung: its counts}, compiled side by side."""
     climb = rungs(nbits)
     with ThreadPoolExecutor() as threads:
         found = list(threads.map(partial(counts_of_rung, nbits=nbits), climb))
@@ -68,13 +68,13 @@ def counts_of_ladder(nbits):
 
 
 def counted(loop, weights):
-    """The record of a loop that takes so many weights of a lane in a turn."""
+    """The record of a loop in which each lane takes this many weights per turn."""
     integer = sum(loop.count(name) for name in INTEGER_UNIT)
     return {"weights": weights, "all": len(loop), "integer": integer}
 
 
 def machine_code(text, defines):
-    """[(address, opcode, operands)] of a text for sm_90."""
+    """[(address, opcode, operands)] of a text compiled for sm_90."""
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder) / "kernel.cu", Path(folder) / "kernel.cubin"
         source.write_text(text)
@@ -92,7 +92,7 @@ def cuobjdump():
 
 
 def loops_of(code):
-    """Opcodes of every loop."""
+    """The opcodes of each loop."""
     for end, opcode, operands in code:
         target = re.search(r"0x([0-9a-f]+)", operands) if opcode == "BRA" else None
         if target and int(target[1], 16) < end:
@@ -100,7 +100,7 @@ def loops_of(code):
 
 
 def inner_loop(loops, opcode, times=None):
-    """The shortest with this opcode, so many times or at all."""
+    """The shortest loop with this opcode; given `times`, with exactly that many of it."""
     found = (loop for loop in loops if loop.count(opcode) == (times or loop.count(opcode) or -1))
     return min(found, key=len)
 

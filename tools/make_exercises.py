@@ -1,10 +1,10 @@
-"""Derive exercises/ from solutions/: solution regions become a stub, outputs go.
+"""Make exercises/ from solutions/: a stub replaces each solution region, and outputs are removed.
 
     python tools/make_exercises.py [FOLDER]
 
-A region stands between `### BEGIN SOLUTION` and `### END SOLUTION` (in CUDA text behind `//`).
-The stub is a comment to Python and an error to a C++ compiler. A cell with the tag "solution-only"
-goes as a whole: it repairs a text that the learner repairs where it stands.
+A region lies between `### BEGIN SOLUTION` and `### END SOLUTION` (in CUDA text behind `//`). The
+stub is a comment to Python and an error to a C++ compiler. A cell with the tag "solution-only" is
+removed as a whole: it repairs a text that the learner repairs in place.
 """
 
 import sys
@@ -25,7 +25,7 @@ _PREPROCESSORS = [
 
 
 def exercise_of(solution):
-    """The text of the exercise notebook that belongs to the solution notebook at `solution`."""
+    """The text of the exercise notebook for the solution notebook at `solution`."""
     config = Config()
     config.NotebookExporter.preprocessors = _PREPROCESSORS
     config.TagRemovePreprocessor.remove_cell_tags = {"solution-only"}

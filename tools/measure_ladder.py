@@ -1,6 +1,6 @@
 """Time every rung of the ladder on this GPU, by the method of `make bench`; about a minute.
 
-python tools/measure_ladder.py (writes gemlite_edu/data/ladder_<device>.json)
+python tools/measure_ladder.py (writes gemlite_lab/data/ladder_<device>.json)
 """
 
 import hashlib
@@ -48,7 +48,7 @@ def main():
 
 
 def every_rung():
-    """[(codes' bits, rung)]."""
+    """[(bits per code, rung)]."""
     return [(nbits, rung) for nbits in SHAPES for rung in rungs(nbits)]
 
 
@@ -62,7 +62,7 @@ def cells():
 
 
 def candidate_of(nbits, rung):
-    """The rung as the harness takes it; its build is a hash of its code, without comments."""
+    """The rung as a `Candidate`; its build is a hash of its code without comments."""
     if not rung.edits and rung.shape is None:
         return replace(find_candidates()[rung.kernel], name=rung.name)
     kernel = kernel_of(nbits, rung)
@@ -86,7 +86,7 @@ def kernel_of(nbits, rung):
 
 
 def compile_all():
-    """Every library in the cache, side by side; load_inline suits no two threads."""
+    """Compile every library, side by side; load_inline is not safe in two threads."""
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         list(pool.map(compile_rung, *zip(*every_rung(), strict=True)))
 

@@ -11,7 +11,7 @@ FIRST = "notebooks/00_start_here.ipynb"
 
 
 def copy_new_exercises(root=ROOT):
-    """Copy each exercise that work/ lacks; what is there belongs to the learner and stays."""
+    """Copy each exercise that work/ lacks; files that are there belong to the learner and stay."""
     work = root / "work"
     work.mkdir(exist_ok=True)
     for exercise in sorted((root / "exercises").glob("*.ipynb")):
@@ -20,7 +20,7 @@ def copy_new_exercises(root=ROOT):
 
 
 def lab_command(port):
-    """The command that starts JupyterLab; with a `port` it takes that one or none."""
+    """The command that starts JupyterLab; given a `port`, it takes that port or fails."""
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
     command += [f"--LabApp.default_url=/lab/tree/{FIRST}"]
     if port:

@@ -2,7 +2,7 @@
 
     python tools/refresh_notebooks.py [notebooks/05_fused_dequant.ipynb ...]
 
-Without names: every notebook of notebooks/ and solutions/.
+Without names it takes every notebook in notebooks/ and solutions/.
 """
 
 import os
@@ -21,7 +21,7 @@ _METADATA = {
 
 
 def canonical(notebook):
-    """`notebook` without what depends on who saved it: ids, metadata, a machine's own output."""
+    """`notebook` without the parts that depend on who saved it: ids, metadata, machine output."""
     notebook = nbformat.from_dict(notebook)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     notebook.metadata = nbformat.from_dict(_METADATA)
@@ -41,7 +41,7 @@ def canonical(notebook):
 
 
 def _merged(outputs):
-    """`outputs` with neighbouring pieces of one stream joined: where they are cut is chance."""
+    """`outputs` with neighbouring pieces of one stream joined, because chance cuts them."""
     joined = []
     for output in outputs:
         last = joined[-1] if joined else {}
@@ -58,7 +58,7 @@ def text_of(notebook):
 
 
 def refresh(path):
-    """Execute the notebook at `path` in its folder; it must run to its end without an error."""
+    """Execute the notebook at `path` in its folder; raise if a cell raises an error."""
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(
         notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": path.parent}}

@@ -2,7 +2,7 @@
 
     python tools/torchao_suite.py torchao/test/hqq/test_triton_mm.py [options of pytest]
 
-`torchao.prototype.hqq`, from which the test imports, is stood in for by what is here.
+This file stands in for `torchao.prototype.hqq`, from which the test imports.
 """
 
 import sys
