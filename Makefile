@@ -5,14 +5,14 @@
 
 export PYTHON PORT
 BIN := .venv/bin
-# Any python3 will do here: it looks for one that is new enough, or takes $PYTHON.
+# Any python3 can run this script, which looks for one that is new enough, or takes $PYTHON.
 SETUP := command -v python3 >/dev/null || { echo "There is no python3: sudo apt install python3 python3-venv"; exit 1; }; python3 tools/environment.py
 
 lab:
 	@$(SETUP) lab
 	@$(BIN)/python tools/open_lab.py
 
-# pytest's workers have the cores already: a second thread of torch in each would only wait.
+# pytest's workers already use all cores, so a second torch thread in each would only wait.
 test:
 	@$(SETUP) test
 	@$(BIN)/ruff format --check .

@@ -1,7 +1,7 @@
 import pytest
 from processor_time import ProcessorTime
 
-# Answers of learners: the checker's tests read them, nobody imports them.
+# These are learners' answers, which the checker's tests read as text and never import.
 collect_ignore = ["wrong", "right"]
 
 EVERY_CASE = "every_case"
@@ -13,7 +13,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """What is marked so runs only where `-m` names it."""
+    """Skip tests with these marks unless `-m` names the mark."""
     if EVERY_CASE in config.option.markexpr:
         return
     left_out = [item for item in items if item.get_closest_marker(EVERY_CASE)]
@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.fixture
 def shown(monkeypatch):
-    """The pictures that are displayed: small PNGs, each with words for who does not see it."""
+    """The displayed pictures: small PNGs, each with a text for readers who cannot see it."""
     from IPython import display
 
     pictures = []
@@ -37,7 +37,7 @@ def shown(monkeypatch):
 
 @pytest.fixture
 def addresses(monkeypatch):
-    """Where the tensors lie that CUDA kernels are launched with; the simulator copies them."""
+    """The addresses of the tensors that a CUDA launch gets; the simulator copies its tensors."""
     from gemlite_edu.runners.program import Program
 
     found, run = [], Program.run

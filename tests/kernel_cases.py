@@ -1,9 +1,9 @@
 """Cases for every kernel and their right answers, for the simulator and for a GPU.
 
-Every build of a kernel (its width, the type of x) meets every M with every kind of data, and every
-value of each other factor. Any two values of two factors meet in a packed kernel of 16-bit x, and
-in one of int8 x (Kuhn, Kacker and Lei 2010, NIST SP 800-142); all combinations would be 500 times
-as many.
+The cases combine every build of a kernel (its width, the type of x) with every M and every kind of
+data, and with every value of each other factor. Any two values of two factors occur together in a
+case of a packed kernel with 16-bit x, and in a case with int8 x (Kuhn, Kacker and Lei 2010, NIST SP
+800-142). All combinations would be 500 times as many.
 """
 
 import random

@@ -1,6 +1,7 @@
-"""Cases that all pairs of values meet in: with `values`, (factor, value) of each factor.
+"""Choose cases in which all pairs of values occur; `values` gives the (factor, value)s of a case.
 
-Kuhn, Kacker and Lei 2010, NIST SP 800-142; greedy, those first in which many new pairs meet.
+The search is greedy: it first takes cases with many new pairs. Source: Kuhn, Kacker and Lei 2010,
+NIST SP 800-142.
 """
 
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""What the documents show runs, what they link to exists, what they measured is in the report."""
+"""The documents' code runs, their links lead somewhere, and their numbers are in the reports."""
 
 import csv
 import json

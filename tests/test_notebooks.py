@@ -1,4 +1,4 @@
-"""Every committed notebook keeps the form that DESIGN gives lessons."""
+"""Every committed notebook has the form of a lesson."""
 
 import re
 import sys

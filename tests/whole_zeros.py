@@ -1,4 +1,4 @@
-"""How far gemm_a16wn_fast may be off where it makes weights in fp16: of more than 16 rows of x."""
+"""How far gemm_a16wn_fast may be off for more than 16 rows of x, where it makes weights in fp16."""
 
 from dataclasses import replace
 

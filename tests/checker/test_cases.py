@@ -1,4 +1,4 @@
-"""The cases of the exercises: what a wrong answer could hide behind is not there."""
+"""The cases of the exercises leave a wrong answer nothing to hide behind."""
 
 from functools import cache
 

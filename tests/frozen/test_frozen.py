@@ -1,9 +1,8 @@
-"""What other people's files and measurements rest on: it must survive every change of the code.
+"""Facts on which other people's files and our measurements depend; no code change may alter them.
 
-`kernel_texts.json` has the hashes of the kernels' expanded texts without comments, to which the
-measurements belong.
-`layers.safetensors` holds layers that an earlier version saved, each with an x and its y, and
-`gemv_linear.safetensors` a `GemvLinear` with a text of its own.
+`kernel_texts.json` has hashes of the kernels' expanded texts without comments; the measurements are
+valid for these texts only. `layers.safetensors` holds layers that an earlier version saved, each
+with an x and its y, and `gemv_linear.safetensors` a `GemvLinear` with its own text.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
-"""Compile the libraries that test files need, with all cores: tests ask for one after the other.
+"""Compile the libraries that test files need on all cores, because tests ask for them one by one.
 
     python tests/gpu/builds.py FILE ...
 
-A file names them in its function `builds`: a list of (function, argument), each of which leaves one
+A file lists them in its function `builds` as (function, argument); each such call leaves one
 library in the cache.
 """
 

@@ -1,4 +1,4 @@
-"""All that only a GPU can show, with this python's own torch; installs nothing. `make test-gpu`.
+"""`make test-gpu`: run all checks that need a GPU, with this python's own torch; installs nothing.
 
     python tests/gpu/run.py [PART ...]
 

@@ -1,6 +1,6 @@
-"""GemLiteLinear on the CUDA kernels: when it takes them, and that nothing of a call stays behind.
+"""GemLiteLinear on the CUDA kernels: when it takes them, and that a call leaves nothing behind.
 
-Here the simulator runs them, as if the CPU were a GPU that has them.
+The simulator runs the kernels here, as if the CPU were a GPU that has them.
 """
 
 import copy

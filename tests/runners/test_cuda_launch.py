@@ -1,4 +1,4 @@
-"""What reaches C of a launch; that it is done is seen on a GPU."""
+"""The arguments of a launch that reach C; only a GPU can show that the launch happens."""
 
 import ctypes
 import subprocess

@@ -1,4 +1,4 @@
-"""The kernels' headers say what they do to memory: `// claim:` lines, asked of the simulator."""
+"""The simulator confirms the memory traffic that kernels' headers state in `// claim:` lines."""
 
 import re
 
