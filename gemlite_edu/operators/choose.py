@@ -27,16 +27,16 @@ MATMUL_TYPES = {
     "GEMM": "gemm",
     "DEQUANTIZE": "dense weights, once for each call, and the library's product",
 }
-_ROUNDING = ("DEQUANTIZE", "GEMM_FAST")  # these round weights to the type of x
+_ROUNDING = ("DEQUANTIZE", "GEMM_FAST")  # these types round the weights to the dtype of x
 _NOTHING = "__global__ void nothing() {}"
 
 
 class Problem(NamedTuple):
-    """M rows of x times the N rows of a layer's weights.
+    """A product to compute: M rows of x times the N rows of a layer's weights.
 
-    keeps_16_bits: x and y have one 16-bit type, and rounding the weights to it loses little.
-    machine: a GPU that runs CUDA kernels; None where only Triton kernels run.
-    is_captured: into a CUDA graph, which spares the host its time.
+    keeps_16_bits: x and y share one 16-bit dtype, and rounding the weights to it loses little.
+    machine: the GPU that runs CUDA kernels; None if only Triton kernels can run.
+    is_captured: a CUDA graph captures the product, so a call costs the host no time.
     """
 
     M: int
@@ -49,7 +49,7 @@ class Problem(NamedTuple):
     is_captured: bool = False
 
     def has(self, name):
-        """True if that one of `FAST` runs here and takes these weights, x and y."""
+        """True if `FAST[name]` runs on this machine and supports these weights, x and y."""
         if self.machine is None:
             return False
         operands = self.layout, self.x_dtype, self.y_dtype
@@ -57,7 +57,7 @@ class Problem(NamedTuple):
 
     @property
     def weights(self):
-        """What the rules ask of the weights, in words."""
+        """The property of the weights that the rules depend on, in words."""
         if self.layout.nbits is None:
             return "weights that are numbers"
         if self.keeps_16_bits:
@@ -66,15 +66,15 @@ class Problem(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """M rows of x, where nothing else decides."""
+    """A problem for rules that depend only on M, the number of rows of x."""
 
     M: int
 
 
 class Rule(NamedTuple):
-    """`matmul_type` multiplies up to `most_rows` rows of x (None: any number) because of `reason`.
+    """Use `matmul_type` for up to `most_rows` rows of x (None: any number), because of `reason`.
 
-    needs: what else a problem must have.
+    needs: a further condition on the problem.
     """
 
     matmul_type: str
@@ -88,7 +88,7 @@ class Rule(NamedTuple):
 
 
 def _is_sooner_fused(problem):
-    """True unless dense weights are possible, and by the estimates worth their cost."""
+    """True unless the estimates say that dequantizing the weights first is faster."""
     M, N, layout = problem.M, problem.N, problem.layout
     if M <= _MOST_ROWS_TO_SHARE_K:
         return True
@@ -135,12 +135,12 @@ RULES = (
     Rule("GEMM", None, "tensor cores unpack W tile by tile, and many rows keep the GPU busy"),
 )
 
-INT4_RULES = (  # of the int4 product, forward and transposed
+INT4_RULES = (  # for the int4 product, forward and transposed
     Rule("FUSED", 128, "the kernel reads the packed bytes only"),
     Rule("DEQUANTIZE", None, "multiplying is the limit, and beside it a dense W is cheap"),
 )
 
-TERNARY_RULES = (  # of the product of int8 x and ternary weights
+TERNARY_RULES = (  # for the product of int8 x and ternary weights
     Rule("gemv_a8w2_dp4a", 8, "8 rows share one pass over W"),
     Rule("gemm_a8w2_wmma", None, "tensor cores unpack W once for all rows"),
 )
@@ -156,9 +156,9 @@ def choose(problem, rules=RULES):
 
 
 def limits(problem, rules=RULES):
-    """((most rows, matmul type), ...): what multiplies up to how many rows; None: any number.
+    """((most rows, matmul type), ...): the largest M that each matmul type handles; None: any M.
 
-    It leaves out that estimates may prefer DEQUANTIZE to GEMM_FAST.
+    The table ignores the estimates, which may prefer DEQUANTIZE to GEMM_FAST.
 
     >>> limits(Rows(1), INT4_RULES)
     ((128, 'FUSED'), (None, 'DEQUANTIZE'))
@@ -173,7 +173,10 @@ def limits(problem, rules=RULES):
 
 
 def check_matmul_type(name, keeps_16_bits):
-    """Raise unless it is one of `MATMUL_TYPES`, which may round weights only if they fit."""
+    """Raise ValueError unless `name` is in `MATMUL_TYPES` and may be used for these weights.
+
+    The types that round weights are allowed only if `keeps_16_bits`.
+    """
     if not isinstance(name, str) or name not in MATMUL_TYPES:
         raise ValueError(f"matmul_type must be one of {', '.join(MATMUL_TYPES)}, got {name!r}")
     if name in _ROUNDING and not keeps_16_bits:
@@ -184,7 +187,7 @@ def check_matmul_type(name, keeps_16_bits):
 
 
 def check_taken(name, layout, x_dtype, y_dtype, device, N):
-    """Raise unless that one of `FAST` takes such weights, x and y; on the CPU in the simulator."""
+    """Raise unless `FAST[name]` supports this layout, x and y; a CPU means the simulator."""
     if not FAST[name].takes(layout, x_dtype, y_dtype, machine_of(device), N):
         raise ValueError(
             f"{name} does not take {name_of(x_dtype)} x, {name_of(y_dtype)} y and N = {N} with "
@@ -193,9 +196,9 @@ def check_taken(name, layout, x_dtype, y_dtype, device, N):
 
 
 def machine_for_cuda(layout, x_dtype, y_dtype, N, device):
-    """The `Machine` of the device if a CUDA kernel takes such a layer and nvcc compiles; or None.
+    """The device's `Machine` if a CUDA kernel supports this layer and nvcc can compile; else None.
 
-    None on the CPU too: the simulator takes seconds where Triton's interpreter takes milliseconds.
+    On a CPU it is None too: Triton's interpreter takes milliseconds, the simulator seconds.
     """
     if device.type != "cuda":
         return None
@@ -206,7 +209,7 @@ def machine_for_cuda(layout, x_dtype, y_dtype, N, device):
 
 @cache
 def _compiles(capability):
-    """True if nvcc compiles CUDA kernels for such a GPU; says once if it does not."""
+    """True if nvcc compiles CUDA kernels for this GPU; prints one notice if it cannot."""
     try:
         cuda.build_kernel(_NOTHING, "nothing", {}, capability)
     except (RuntimeError, ValueError, OSError) as error:

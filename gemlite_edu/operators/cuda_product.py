@@ -1,4 +1,4 @@
-"""The fast CUDA kernels as functions of torch tensors: `GEMV_FAST` for few rows, `GEMM_FAST`."""
+"""The fast CUDA kernels as functions of tensors: `GEMV_FAST` for few rows, `GEMM_FAST` for more."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from gemlite_edu.numbers.checks import aligned, aligned_pointers_of, pointers_of
 from gemlite_edu.runners.program import Program
 
 _NAMES = ("x", "W_packed", "scales", "zeros", "channel_scales", "token_scales", "bias")
-_TIME_LIMIT = 600.0  # seconds, in the simulator
+_TIME_LIMIT = 600.0  # seconds, for the simulator
 
 
 @dataclass(frozen=True)
 class CudaProduct:
-    """y = x Wᵀ by one kernel: called with x, a weight and an `Epilogue`, it gives y (M, N).
+    """One kernel for y = x Wᵀ: call it with x, a weight and an `Epilogue` to get y (M, N).
 
-    plan: the kernel's planner. fits: whether it takes a layout of N rows; x_tile: K of x is padded
-    to multiples of it.
-    oldest, newest: compute capabilities that it runs on.
+    plan: plans the kernel's launches. fits: tells if the kernel accepts a layout of N rows.
+    oldest, newest: the range of compute capabilities that the kernel runs on.
+    x_tile: the product pads K of x to a multiple of it.
     """
 
     spec: FastGemv
@@ -34,23 +34,23 @@ class CudaProduct:
     x_tile: int = 1
 
     def takes(self, layout, x_dtype, y_dtype, machine, N):
-        """Whether the kernel multiplies x of that type by N rows of this layout, to such a y."""
+        """True if the kernel supports this layout of N rows, these dtypes and this machine."""
         return _takes(self, layout, x_dtype, y_dtype, machine, N)
 
     def prepared(self, shape, N, types, layout, mode, device):
-        """A product of which all is decided but what the tensors hold: it maps them to y (..., N).
+        """A function from tensors to y (..., N), with every decision made except the tensors' data.
 
-        shape: of x (..., K). It takes x, words, scales, zeros, channel_scales, token_scales and
-        bias, of `types`, on the device; None for one that is not there.
-        ValueError for what is not taken.
+        shape: the shape of x (..., K). The function takes x, words, scales, zeros, channel_scales,
+        token_scales and bias, with the dtypes of `types`, on the device; pass None for an absent
+        tensor. Raises ValueError if the kernel does not support these arguments.
         """
         return _prepared(self, shape, N, types, layout, mode, device)
 
     def __call__(self, x, weight, epilogue):
-        """y (M, N) for x (M, K), times channel and token scales, plus bias.
+        """y (M, N) for x (M, K), multiplied by the channel and token scales, plus the bias.
 
-        CUDA tensors run on their device's current stream, CPU tensors in the simulator.
-        Raises ValueError for what the kernel does not take.
+        The kernel runs on the current stream of a CUDA device, and in the simulator on a CPU.
+        Raises ValueError for operands that the kernel does not support.
 
         >>> from gemlite_edu import Epilogue, PackedWeight, quantize_linear
         >>> weight = PackedWeight.from_quantized(quantize_linear(torch.ones(8, 256), 4, 128))
@@ -74,14 +74,14 @@ class CudaProduct:
 
 
 def _fits_gemv(layout, types, N, machine):
-    """Whether x fits into a block, and groups are not padded."""
+    """True if the kernel reads this layout; ValueError if x or the groups do not fit."""
     weights, K = FastWeights(layout.nbits, layout.group_size), layout.K
     plan_gemv(1, N, K + -K % X_TILE, types, weights, machine)
     return weights.layout(K) == layout
 
 
 def _fits_gemm(layout, types, N, machine):
-    """Whether groups and rows are whole, so that bulk copies take them."""
+    """True if bulk copies can read this layout, which needs whole groups and rows."""
     if N % N_TILE or layout.padded_K != layout.K or layout.K > LONGEST_K:
         return False
     weights = FastGemm(nbits=layout.nbits, group_size=layout.group_size).weights
@@ -129,9 +129,9 @@ def _program(text):
 
 
 def _ready(program, plan, y_shape, y_dtype, device):
-    """What maps x, words and the other tensors to y on the device, as `plan` says.
+    """A function that maps x, words and the other tensors to y on the device, following `plan`.
 
-    The tensors may be views: a text reads each of them from its first number on, in 16s of bytes.
+    The tensors may be views: each is copied if it is not contiguous or not aligned to 16 bytes.
     """
     if device.type != "cuda":
         return partial(_simulated, program, plan, y_shape, y_dtype)
@@ -142,7 +142,7 @@ def _ready(program, plan, y_shape, y_dtype, device):
         if pointers is None:
             tensors = _all_aligned(tensors)
             pointers = pointers_of(tensors)
-        y = empty.new_empty(*y_shape)  # sooner than by torch.empty, or with the shape in one piece
+        y = empty.new_empty(*y_shape)  # faster than torch.empty, and than passing a tuple
         pointers.append(y.data_ptr())
         launch(pointers)
         return y

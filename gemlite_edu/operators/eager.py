@@ -1,4 +1,4 @@
-"""Whether a call of an operator may leave torch's dispatcher out."""
+"""Tests whether a call of an operator may bypass torch's dispatcher."""
 
 import torch
 
@@ -6,12 +6,12 @@ _NOTHING_ELSE = torch._C.DispatchKeySet(torch._C.DispatchKey.BackendSelect)
 
 
 def is_direct(x, parameter):
-    """Whether nothing but the kernel of an operator of both would come of its call, or see it.
+    """True if the dispatcher would only call the kernel: no autograd, tracer, mode or profiler.
 
-    That is so in torch.inference_mode, which leaves autograd out, for dense tensors that have
-    memory, need no gradient and are no subclasses. A mode, a transform of functorch and a tracer
-    would add a key to those that the dispatcher looks up; a mode of torch functions and the
-    profiler are seen by themselves.
+    This holds in torch.inference_mode, which switches autograd off, for dense tensors that own
+    memory, need no gradient and are not subclasses. A dispatch mode, a functorch transform and a
+    tracer each add a key that the dispatcher looks up; the function checks torch-function modes
+    and the profiler separately.
     """
     return (
         not torch.compiler.is_compiling()

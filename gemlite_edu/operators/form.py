@@ -1,4 +1,4 @@
-"""What a `GemLiteLinear` is without its tensors."""
+"""`Form`: everything about a `GemLiteLinear` except its tensors."""
 
 import json
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ _INPUTS = (DType.FP16, DType.BF16, DType.FP8, DType.FP8e5, DType.INT8)
 _OUTPUTS = (DType.FP16, DType.BF16, DType.FP32, DType.FP8, DType.FP8e5, DType.INT32)
 _ACCUMULATORS = (None, DType.FP32, DType.FP16, DType.INT32)
 _WIDTHS = (16, 8, 4, 3, 2, 1)
-# A saved layer has a type or a mode as its place in these.
+# A saved layer stores a dtype or a mode as its index in these tuples.
 _DTYPES = (None, *DType)
 _MODES = tuple(WeightMode)
 
 
 @dataclass(frozen=True)
 class Form:
-    """The arguments of `GemLiteLinear`, and what `pack` makes of its weights.
+    """The arguments of `GemLiteLinear`, and the choices that `pack` makes for its weights.
 
-    mode: what scales and zeros do; word_dtype: of W_q. Both are None until weights are packed.
-    keeps_16_bits: as of `choose.Problem`.
-    Raises TypeError or ValueError for arguments that no layer has.
+    mode: how scales and zeros are applied; word_dtype: the dtype of W_q. Both are None until `pack`
+    is called. keeps_16_bits: see `choose.Problem`.
+    Raises TypeError or ValueError for arguments that no layer supports.
     """
 
     W_nbits: int
@@ -70,12 +70,12 @@ class Form:
 
     @property
     def groups(self):
-        """Groups of a channel."""
+        """Number of groups per channel."""
         return self.in_features // (self.group_size or self.in_features)
 
     @cached_property
     def layout(self):
-        """The layout of packed weights: `PlaneTiles` of codes, `PlainTiles` of numbers."""
+        """The layout of packed weights: `PlaneTiles` for codes, `PlainTiles` for plain numbers."""
         if self.word_dtype not in WORD_DTYPES.values():
             return PlainTiles(self.word_dtype, self.in_features)
         group_size = self.group_size if self.groups > 1 else None
@@ -83,22 +83,22 @@ class Form:
 
     @cached_property
     def dot_dtype(self):
-        """In which tensor cores add up products."""
+        """The dtype in which tensor cores accumulate."""
         return torch.float16 if self.acc_dtype == DType.FP16 else torch.float32
 
     def problem(self, M, device, is_captured=False):
-        """The `Problem` of M rows of x on the device."""
+        """The `Problem` for M rows of x on the device."""
         N, operands = self.out_features, self.operands
         machine = machine_for_cuda(*operands, N, device)
         return Problem(M, N, *operands, self.keeps_16_bits, machine, is_captured)
 
     @cached_property
     def operands(self):
-        """What a kernel must take: the layout of W, torch's types of x and y."""
+        """(Layout of W, dtype of x, dtype of y), which a kernel must support."""
         return self.layout, self.input_dtype.value, self.output_dtype.value
 
     def to_ints(self):
-        """All of it as ints, but the type of weights that are numbers, and `keeps_16_bits`."""
+        """The form as ints, without `keeps_16_bits` and the dtype of unpacked weights."""
         dtypes = (_DTYPES.index(d) for d in (self.input_dtype, self.output_dtype, self.acc_dtype))
         sizes = self.W_nbits, self.group_size or 0, self.in_features, self.out_features
         word_bits = 8 * self.word_dtype.itemsize if self.layout.nbits else 0
@@ -107,9 +107,9 @@ class Form:
 
     @staticmethod
     def from_ints(ints, number_dtype, keeps_16_bits=False):
-        """The inverse of `to_ints`. number_dtype: of weights that are numbers.
+        """The inverse of `to_ints`. number_dtype: the dtype of unpacked weights.
 
-        Raises ValueError for ints of no layer.
+        Raises ValueError for ints that describe no layer.
         """
         nbits, group_size, K, N, *dtypes, scaled, mode, word_bits = ints
         word_dtypes = {0: number_dtype} | WORD_DTYPES
@@ -121,12 +121,12 @@ class Form:
         return Form(nbits, group_size or None, K, N, *dtypes, bool(scaled), *of_pack)
 
     def to_text(self):
-        """All of it as a text, because torch's operators take no Python objects."""
+        """The form as JSON, because torch operators cannot take Python objects."""
         return json.dumps([*self.to_ints(), name_of(self.word_dtype), self.keeps_16_bits])
 
     @staticmethod
     @cache
     def of_text(text):
-        """The inverse of `to_text`; the same object for the same text."""
+        """The inverse of `to_text`; equal texts return the same object."""
         *ints, word_dtype, keeps_16_bits = json.loads(text)
         return Form.from_ints(ints, getattr(torch, word_dtype), keeps_16_bits)

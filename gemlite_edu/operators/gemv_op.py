@@ -1,6 +1,7 @@
-"""The CUDA GEMVs as one operator of torch, `gemlite_edu::gemv`, which torch.compile knows.
+"""The CUDA GEMVs as one torch operator, `gemlite_edu::gemv`, which torch.compile supports.
 
-CPU tensors go to the simulator, CUDA tensors to their GPU's current stream, meta tensors nowhere.
+The operator runs CPU tensors in the simulator and CUDA tensors on their GPU's current stream; for
+meta tensors it returns only a shape.
 """
 
 import json
@@ -26,7 +27,7 @@ def gemv(
     group_size: int | None,
     texts: str,
 ) -> torch.Tensor:
-    """y (M, N) of `load(kernel, nbits, group_size=...)`; texts: for its holes, as JSON."""
+    """y (M, N) by `load(kernel, nbits, group_size=...)`; texts: JSON of the texts for its holes."""
     return _loaded(kernel, nbits, x.dtype, group_size, texts)(x, W_packed, scales, zeros)
 
 
@@ -53,10 +54,10 @@ def _loaded(name, nbits, x_dtype, group_size, texts):
 
 
 class PackedGemv:
-    """A kernel on packed weights with all that is compiled in, as an operator of torch.
+    """A kernel on packed weights, with all its compile-time choices, as a torch operator.
 
-    nbits: of the codes, also where the kernel's name says it. kernel, x_dtype, group_size, replace:
-    as for `load`. Raises what `load` raises.
+    nbits: width of the codes; required even if the kernel's name implies it. kernel, x_dtype,
+    group_size, replace: as for `load`. Raises the errors that `load` raises.
     """
 
     def __init__(self, kernel, nbits, x_dtype, group_size=None, replace=None):
@@ -74,7 +75,7 @@ class PackedGemv:
         self._compiled_in = (kernel, own_nbits, group_size, json.dumps(self.replace))
 
     def __call__(self, x, W_packed, scales, zeros, names=("scales", "zeros")):
-        """y (..., N) for x (..., K); scales, zeros: as for `load`, called by `names` in errors."""
+        """y (..., N) for x (..., K); error messages call scales and zeros by `names`."""
         self._check_x(x)
         if not isinstance(W_packed, torch.Tensor) or W_packed.dim() != 2:
             raise ValueError("W_packed must be a tensor (N, words)")
@@ -96,7 +97,7 @@ class PackedGemv:
         check_no_grad("x", x)
 
     def describe(self):
-        """Its arguments, and under them the texts that replace holes."""
+        """The kernel's arguments, followed by the texts that replace its holes."""
         arguments = f"kernel={self.kernel!r}, nbits={self.nbits}, group_size={self.group_size}"
         texts = "".join(f"\n{name}:\n{text.strip()}" for name, text in self.replace.items())
         return arguments + texts

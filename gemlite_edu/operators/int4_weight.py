@@ -10,9 +10,9 @@ from gemlite_edu.packing.int4_pairs import CODE_RANGES, pack_2xint4, unpack_2xin
 
 @dataclass(frozen=True, eq=False)
 class Int4Weight:
-    """W ~ (codes - zeros) * scales, (N, K), from parts that are transposed, and checked here alone.
+    """W ~ (codes - zeros) * scales, (N, K), stored as transposed tensors that this class checks.
 
-    packed: bytes (K / 2, N) of `packing.pack_2xint4`, uint8 for codes 0 to 15, int8 for -8 to 7.
+    packed: bytes (K / 2, N) from `packing.pack_2xint4`, uint8 for codes 0 to 15, int8 for -8 to 7.
     scales, zeros: (K / group_size, N), fp16, bf16 or fp32. All three may have any strides.
     """
 
@@ -39,9 +39,9 @@ class Int4Weight:
 
     @staticmethod
     def from_quantized(q, dtype=torch.float32):
-        """The weight for a 4-bit `QuantizedWeight`, its scales and zeros as `dtype`.
+        """Convert a 4-bit `QuantizedWeight`, with its scales and zeros cast to `dtype`.
 
-        Raises ValueError for other widths, and for scales that become 0 or infinite in that type.
+        Raises ValueError for other widths, and for scales or zeros that `dtype` cannot represent.
 
         >>> from gemlite_edu import quantize_linear
         >>> weight = Int4Weight.from_quantized(quantize_linear(torch.ones(3, 8), 4))
@@ -71,7 +71,7 @@ class Int4Weight:
         return 2 * self.packed.shape[0]
 
     def dequantize(self, dtype=torch.float32):
-        """(codes - zeros) * scales, (N, K), computed in `dtype`, by torch alone."""
+        """(codes - zeros) * scales, (N, K), computed in `dtype` with plain torch."""
         scales, zeros = (
             tensor.to(dtype).repeat_interleave(self.group_size, dim=0)
             for tensor in (self.scales, self.zeros)

@@ -1,7 +1,7 @@
-"""The product of a layer as one operator of torch, `gemlite_edu::linear`.
+"""The product of a layer as one torch operator, `gemlite_edu::linear`.
 
-It chooses by the rules of `choose.RULES`: a CUDA kernel, a Triton kernel, or dense
-weights and the library.
+`choose.RULES` decide what computes it: a CUDA kernel, a Triton kernel, or torch's own product with
+dequantized weights.
 """
 
 from contextlib import nullcontext, suppress
@@ -31,7 +31,7 @@ def _linear(
     form: str,
     matmul_type: str,
 ) -> torch.Tensor:
-    """form: of `Form.to_text`; matmul_type: of `MATMUL_TYPES`, "" to choose by the rows."""
+    """The operator's body. form: from `Form.to_text`; matmul_type: a name, or "" for `RULES`."""
     operands = x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
     y = _of_fitting(*operands)
     if y is not None:
@@ -52,7 +52,7 @@ def _shape_of_linear(
     return x.new_empty((*x.shape[:-1], words.shape[1]), dtype=y_dtype)
 
 
-# Not torch.library.custom_op: what it checks at each call takes longer than a launch.
+# torch.library.custom_op would check every call, which takes longer than a launch.
 _SCHEMA = torch.library.infer_schema(_linear, mutates_args=())
 torch.library.define("gemlite_edu::linear", _SCHEMA)
 torch.library.impl("gemlite_edu::linear", "default", _linear)
@@ -62,9 +62,9 @@ linear = torch.ops.gemlite_edu.linear.default  # y (..., N) for x (..., K)
 
 
 def linear_at_once(*operands):
-    """What `linear` returns where torch need not know of the call; else None.
+    """The result of `linear` without the dispatcher, or None if the call needs the dispatcher.
 
-    It takes x as it comes: for one that does not fit, it returns None too.
+    It also returns None for an x that does not fit, so callers need not check x first.
     """
     x, words = operands[0], operands[2]
     if is_direct(x, words):
@@ -74,7 +74,7 @@ def linear_at_once(*operands):
 def _of_fitting(
     x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
 ):
-    """y; None for x that does not fit, or has no rows."""
+    """y, or None if x does not fit or has no rows."""
     product = _prepared(
         form,
         matmul_type,
@@ -83,7 +83,7 @@ def _of_fitting(
         x.device,
         words.shape,
         words.device,
-        # One by one: a loop over them takes as long as all the rest.
+        # Written out because a loop would take as long as the rest of this function.
         None if scales is None else scales.dtype,
         None if zeros is None else zeros.dtype,
         None if channel_scales is None else channel_scales.dtype,
@@ -101,9 +101,10 @@ def _of_fitting(
 
 @lru_cache(maxsize=4096)
 def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_device, *dtypes):
-    """The product by a CUDA kernel, see `CudaProduct.prepared`, or the matmul type of another.
+    """A CUDA kernel's product from `CudaProduct.prepared`, or the name of another matmul type.
 
-    `_DenseInGraphs` where a CUDA graph takes another; None for x that does not fit.
+    It is a `_DenseInGraphs` if a CUDA graph should use dense weights instead of the CUDA kernel,
+    and None if x does not fit or has no rows.
     """
     of = Form.of_text(form)
     layout, expected_dtype, y_dtype = of.operands
@@ -125,9 +126,9 @@ def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_devi
 
 
 class _DenseInGraphs:
-    """Of a problem for which dense weights save time in CUDA graphs, and cost time outside of them.
+    """A product that uses dense weights in CUDA graphs only, because eager calls lose time by them.
 
-    product: of a CUDA kernel, for calls outside; and inside, where dense weights cannot be had.
+    product: the CUDA kernel for eager calls, and for graphs if the dense product does not work.
     """
 
     def __init__(self, product):
@@ -136,21 +137,21 @@ class _DenseInGraphs:
     def now(self, run_dense):
         """The product for this call, or "DEQUANTIZE".
 
-        run_dense: called once, outside of graphs: what it compiles and loads, a capture might not
-        allow.
+        run_dense: runs the dense product. The first eager call runs it, because a capture might not
+        allow what it compiles and loads.
         """
         if torch.cuda.is_current_stream_capturing():
             return self._in_graphs or self._product
         if self._in_graphs is None:
             self._in_graphs = self._product
-            with suppress(Exception):  # for lack of memory, of a compiler: this call needs neither
+            with suppress(Exception):  # no memory, no compiler: an eager call needs neither
                 run_dense()
                 self._in_graphs = "DEQUANTIZE"
         return self._product
 
 
 def _by_others(*operands):
-    """y by the library or a Triton kernel, of what `linear` takes; x fits and has rows."""
+    """y by torch's own product or a Triton kernel; takes the operands of `linear`; x has rows."""
     *tensors, form, matmul_type = operands
     tensors = (tensor if tensor is None else laid_out(tensor) for tensor in tensors)
     x, token_scales, words, high, scales, zeros, channel_scales, bias = tensors
@@ -175,15 +176,15 @@ def _by_triton(name, x, weight, epilogue, dot_dtype):
 
 
 def _timed(run, epilogue, x, weight, config):
-    """`run` on a number of rows of its own, so with token scales of its own."""
+    """Call `run` with token scales of 1, because tuning uses another number of rows."""
     token_scales = None if epilogue.token_scales is None else x.new_ones(len(x), dtype=torch.float)
     return run(x, weight, config, epilogue=Epilogue(epilogue.y_dtype, token_scales, epilogue.bias))
 
 
 def _by_library(x, weight, epilogue):
-    """y from a dense W: for many rows, dequantizing costs less than a slower product."""
+    """y by torch's own product with a dense W: for many rows this beats a slower fused kernel."""
     bias, device_type = None if epilogue.bias is None else epilogue.bias.to(x.dtype), x.device.type
-    is_off = not torch.is_autocast_enabled(device_type)  # to ask is faster than to say
+    is_off = not torch.is_autocast_enabled(device_type)  # asking is faster than entering
     with nullcontext() if is_off else torch.autocast(device_type, enabled=False):
         return torch.nn.functional.linear(weight.layout.pad(x), dense(weight, x.dtype), bias)
 

@@ -36,23 +36,25 @@ def triton_mixed_mm(
     kernel_type="compute_bound",
     config=None,
 ):
-    """a (M, K) times W^T (K, N); transposed: a (M, N) times W (N, K); y of the type of a.
+    """Multiply a (M, K) by W^T (K, N), or if `transposed` a (M, N) by W (N, K).
 
-    a: fp16 or bf16. b: bytes (K / 2, N) that `pack_2xint4(W_q.T)` made, uint8 for codes 0 to 15,
-    int8 for -8 to 7. scales, zeros: (K / group_size, N), any strides; W ~ (W_q - zeros) * scales.
-    group_size: neighbours along K with one scale; any divisor of K.
-    acc_dtype: torch.float16: in the fused kernel tensor cores add up the products of a tile in
-    fp16; torch.float32 or None: in fp32.
-    input_precision, fp8_fast_accum: without effect on 16-bit a; torchao's calls have them.
-    kernel_type: "compute_bound": what `choose.INT4_RULES` say for M rows, the fused kernel in
-    blocks of 64 rows and more; "max_autotune": in smaller ones too, and with more ways to split the
-    sum, of which the fastest is measured; "dequantize": dense weights, (N, K) of the type of a,
-    once for each call, and torch's product. Weights, where they are made, have the type of a.
-    config: how the fused kernel is cut into programs, of `triton_kernels.mixed_mm_configs`; it is
-    then used for any M and kernel_type. None: measured at the first call with new shapes on a GPU.
+    a: fp16 or bf16; the result has its dtype. b: bytes (K / 2, N) from `pack_2xint4(W_q.T)`, uint8
+    for codes 0 to 15, int8 for -8 to 7. scales, zeros: (K / group_size, N), any strides;
+    W ~ (W_q - zeros) * scales. group_size: codes along K that share a scale; any divisor of K.
+    acc_dtype: torch.float16 lets the tensor cores of the fused kernel accumulate a tile in fp16;
+    torch.float32 or None: in fp32.
+    input_precision, fp8_fast_accum: accepted because torchao's calls pass them; they do not affect
+    16-bit a.
+    kernel_type: "compute_bound" follows `choose.INT4_RULES` and tries the fused kernel only in
+    blocks of 64 rows and more; "max_autotune" also tries smaller blocks and more ways to split the
+    sum, and takes the fastest; "dequantize" makes W (N, K) dense in each call and uses torch's
+    product. A dense W has the dtype of a.
+    config: how the fused kernel is cut into programs, see `triton.mixed_mm_configs`; a given config
+    forces the fused kernel for any M and kernel_type. None: the first call with new shapes on a GPU
+    measures which config is fastest.
 
-    It has no backward, and torch.compile cannot look into it: see `Int4Linear`. Raises TypeError or
-    ValueError for anything else.
+    The function has no backward, and torch.compile cannot trace it: use `Int4Linear` for both.
+    Raises TypeError or ValueError for any other operand.
     Source: torchao's triton_mixed_mm.
 
     >>> from gemlite_edu import pack_2xint4
@@ -106,13 +108,13 @@ def _check_a(a, weight, transposed):
 
 
 def kernels_take(device, dtype):
-    """Whether the kernels take a of `dtype` on a CUDA device."""
+    """True if the kernels support `a` of this dtype on this CUDA device."""
     is_new = dtype == torch.bfloat16 and torch.cuda.get_device_capability(device) >= (8, 0)
     return dtype == torch.float16 or is_new
 
 
 def product(a, weight, transposed, kernel_type="max_autotune", dot_dtype=torch.float32):
-    """Like `triton_mixed_mm`, for an `Int4Weight` and operands that were checked."""
+    """Like `triton_mixed_mm`, for an `Int4Weight` and operands that are already checked."""
     chosen = choose(Rows(len(a)), INT4_RULES).matmul_type
     if kernel_type == "dequantize" or chosen == "DEQUANTIZE":
         return dequantized(a, weight, transposed)
@@ -121,10 +123,10 @@ def product(a, weight, transposed, kernel_type="max_autotune", dot_dtype=torch.f
 
 
 def fused(a, weight, transposed, config=None, dot_dtype=torch.float32, replace=None):
-    """The product by the kernel `mixed_mm`, or `mixed_mm_transposed`; an `Int4Weight`.
+    """The product of a and an `Int4Weight` by the kernel `mixed_mm` or `mixed_mm_transposed`.
 
-    config: None: a default. replace: {name: python function}, see `triton_kernels.replaced`; on the
-    CPU such a kernel is watched: an access outside of its tensors raises KernelFault.
+    config: None takes a default. replace: {name: python function}, see `runners.triton.replaced`.
+    On the CPU, a replaced kernel that accesses memory outside its tensors raises KernelFault.
     """
     M, N, K = len(a), weight.N, weight.K
     a, interpreted = a.contiguous().resolve_neg(), a.device.type == "cpu"
@@ -154,14 +156,14 @@ def fused(a, weight, transposed, config=None, dot_dtype=torch.float32, replace=N
 
 
 def dequantized(a, weight, transposed):
-    """The product by the library, with dense weights of the type of a that live for one call."""
+    """The product by torch, with dense weights in the dtype of a that live for one call."""
     W = dense(weight, a.dtype)
     with torch.autocast(a.device.type, enabled=False):
         return a @ W if transposed else torch.nn.functional.linear(a, W)
 
 
 def dense(weight, dtype):
-    """W of `dtype`, (N, K), of an `Int4Weight`, computed in float32 and rounded once."""
+    """The dense W (N, K) of an `Int4Weight`, computed in float32 and rounded once to `dtype`."""
     N, K = weight.N, weight.K
     interpreted = weight.packed.device.type == "cpu"
     W_dtype = torch.float32 if interpreted else dtype
@@ -211,7 +213,7 @@ def _cloned(weight):
 
 
 def _key(M, weight, transposed, a_dtype, dot_dtype, kernel_type):
-    """What a config is measured for, as the text that a file has it under."""
+    """The key of a measured config: kernel, shapes and dtypes, as a config file names them."""
     name = "mixed_mm_transposed" if transposed else "mixed_mm"
     shape = f"M{M} N{weight.N} K{weight.K} group {weight.group_size}"
     order = "by output" if weight.packed.stride(0) == 1 else "by k"
@@ -221,18 +223,18 @@ def _key(M, weight, transposed, a_dtype, dot_dtype, kernel_type):
 
 
 def _cut(weight, config, transposed):
-    """(Programs along the outputs, terms of the sum that programs can share.)"""
+    """(Programs along the outputs, number of pieces of the sum that programs can divide)."""
     pieces, rows = _pieces(weight, config), -(-weight.N // config["BLOCK_N"])
     return (pieces, rows) if transposed else (rows, pieces)
 
 
 def _pieces(weight, config):
-    """Into how many pieces K is cut."""
+    """The number of pieces that K is cut into."""
     return weight.K // weight.group_size * -(-weight.group_size // config["BLOCK_K"])
 
 
 def _operands(weight):
-    """(Bytes, scales and zeros as a kernel reads them; strides of the bytes, and of the others.)"""
+    """((bytes, scales, zeros) for a kernel; strides of the bytes, then of scales and zeros)."""
     scales, zeros = weight.scales.resolve_neg(), weight.zeros.resolve_neg()
     if scales.stride() != zeros.stride():
         scales, zeros = scales.contiguous(), zeros.contiguous()

@@ -1,6 +1,6 @@
-"""The tensors of a `GemLiteLinear`, made of the many forms in which users have weights.
+"""Make the tensors of a `GemLiteLinear` from the many forms in which users have weights.
 
-What is not a tensor is a `Form`; both are made together.
+The same step completes the layer's `Form`, which holds everything that is not a tensor.
 """
 
 import math
@@ -20,7 +20,7 @@ from gemlite_edu.packing.rows_cols import unpack_over_cols, unpack_over_rows
 INT32_RULE = "output_dtype INT32 is for INT8 x without any scales or bias"
 TENSORS = ("W_q", "high", "scales", "zeros", "channel_scales", "bias")
 PLAIN_8_BIT = (torch.int8, torch.float8_e4m3fn, torch.float8_e5m2)
-INSIDE = {  # which of the tensors a mode has
+INSIDE = {  # the tensors that each mode has
     WeightMode.NONE: set(),
     WeightMode.SHIFT: {"zeros"},
     WeightMode.SCALE: {"scales"},
@@ -30,7 +30,7 @@ INSIDE = {  # which of the tensors a mode has
 
 
 def packed(form, W_q, scales, zeros, bias, fma_mode, word_bits):
-    """(`Form`, {name: tensor or None}) of what `GemLiteLinear.pack` takes, for its arguments."""
+    """(`Form`, {name: tensor or None}) made from the arguments of `GemLiteLinear.pack`."""
     check_operand("W_q", W_q)
     if W_q.is_floating_point() or W_q.dtype == torch.int8:
         words, high = _plain(form, W_q, zeros), None
@@ -47,7 +47,7 @@ def packed(form, W_q, scales, zeros, bias, fma_mode, word_bits):
 
 
 def check_operand(name, value, devices=("cpu", "cuda")):
-    """Raise unless `value` is a dense tensor on one of `devices` that needs no gradient here."""
+    """Raise unless `value` is a dense tensor on one of `devices` and needs no gradient."""
     check_dense(name, value)
     if value.device.type not in devices:
         raise TypeError(f"{name} must be on a CPU or CUDA device, got {value.device}")
@@ -86,9 +86,9 @@ def _coded(form, W_q, word_bits):
 
 
 def _codes_of(W_q, N, K, nbits):
-    """Codes (N, K) of such codes, or of words of `packing.rows_cols`.
+    """The codes (N, K) in W_q, which holds either the codes or words of `packing.rows_cols`.
 
-    Words over columns may be transposed, (words, N), as GemLite's Triton version keeps them.
+    Words over columns may be transposed, (words, N), as GemLite's Triton version stores them.
     """
     if tuple(W_q.shape) == (N, K):
         return W_q
@@ -115,7 +115,7 @@ def _check_shape(W, N, K):
 
 
 def _scaled(form, scales, zeros, fma_mode, device):
-    """(mode, {name: tensor}): scales of channels multiply whole sums, others the sums of groups."""
+    """(mode, {name: tensor}). Channel scales multiply whole sums; group scales, a group's sum."""
     N, groups, layout = form.out_features, form.groups, form.layout
     scales = _rows_of_groups("scales", scales, N, groups, device)
     zeros = _rows_of_groups("zeros", zeros, N, groups, device)
@@ -138,7 +138,7 @@ def _scaled(form, scales, zeros, fma_mode, device):
 
 
 def _rows_of_groups(name, value, N, groups, device):
-    """Scales or zeros as (groups, N), or (1, N) where a channel has one; None stays None."""
+    """Scales or zeros as (groups, N), or as (1, N) for one per channel; None stays None."""
     if value is None:
         return None
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
@@ -163,7 +163,7 @@ def _rows_of_groups(name, value, N, groups, device):
 
 
 def checked(form, tensors):
-    """The form, with what the tensors decide of it. Raises for y that would be wrong."""
+    """The form, completed with what the tensors determine. Raises if y would be wrong."""
     layout, zeros, has_scales = form.layout, tensors["zeros"], "scales" in INSIDE[form.mode]
     optional = tensors["channel_scales"], tensors["bias"]
     if form.output_dtype == DType.INT32 and (
@@ -183,7 +183,7 @@ def checked(form, tensors):
 
 
 def _keeps_16_bits(form, tensors):
-    """Whether a library can multiply by dense weights instead, and round no more than once."""
+    """True if torch can multiply by dense weights instead, rounding each weight only once."""
     layout, x_dtype, y_dtype = form.operands
     is_dense = layout.nbits is None or form.mode == WeightMode.FMA or form.scaled_activations
     if is_dense or x_dtype != y_dtype or x_dtype.itemsize != 2:
@@ -194,10 +194,10 @@ def _keeps_16_bits(form, tensors):
 
 
 def check_replacement(name, new, packed, layer):
-    """Raise unless a packed layer may have `new` in place of what it was packed with.
+    """Raise unless `new` may replace the tensor `name` of a packed layer.
 
-    new: a tensor or None. packed: `dtype_and_shape` of the other. Only words may change their
-    device.
+    new: a tensor or None. packed: `dtype_and_shape` of the tensor from `pack`. Only the words may
+    move to another device.
     """
     words, came = getattr(layer, "W_q", new), dtype_and_shape(new)
     if name == "bias" and new is not None:

@@ -1,4 +1,4 @@
-"""A `GemLiteLinear` in a file: its tensors, and all else as `metadata`, 12 ints."""
+"""A saved `GemLiteLinear`: its tensors, and everything else as `metadata`, a tensor of 12 ints."""
 
 import torch
 
@@ -11,15 +11,15 @@ _INTS_OF_FORM, _METADATA = 10, 12
 
 
 def metadata_of(form, tensors):
-    """A layer without its tensors as ints, for a file."""
+    """The `metadata` of a layer: everything that a file must store besides the tensors, as ints."""
     present = [int(tensors[name] is not None) for name in _OPTIONAL]
     return torch.tensor([*form.to_ints(), *present], device=tensors["W_q"].device)
 
 
 def saved(metadata, tensors):
-    """(`Form`, tensors) of a file: of `metadata_of`, and {name: tensor or None}.
+    """(`Form`, tensors) of a saved layer, from its `metadata_of` and {name: tensor or None}.
 
-    Raises TypeError or ValueError for what no layer was saved as.
+    Raises TypeError or ValueError if no layer can have been saved like this.
     """
     if metadata.is_meta:
         raise ValueError("it has no numbers: it is on meta")
@@ -41,7 +41,7 @@ def saved(metadata, tensors):
 
 
 def _expected(form, present):
-    """{name: (shape, dtypes)} of the tensors of a layer; shape None: it has none."""
+    """{name: (shape, dtypes)} that the tensors of a layer must have; shape None: no such tensor."""
     N, layout, high = form.out_features, form.layout, form.layout.high
     if layout.nbits is None:
         word_dtypes = (form.input_dtype.value,) if form.W_nbits == 16 else PLAIN_8_BIT

@@ -1,7 +1,7 @@
-"""Products of int8 activations and ternary weights as an operator of torch.
+"""Products of int8 activations and ternary weights as a torch operator.
 
-`gemlite_edu::a8w2` chooses the kernel by `choose.TERNARY_RULES`. CPU tensors go to the simulator,
-CUDA tensors to their GPU's current stream, meta tensors nowhere.
+`gemlite_edu::a8w2` chooses the kernel by `choose.TERNARY_RULES`. It runs CPU tensors in the
+simulator and CUDA tensors on their GPU's current stream; for meta tensors it returns only a shape.
 """
 
 from functools import cache
@@ -24,7 +24,7 @@ def a8w2(
     N: int,
     y_dtype: torch.dtype,
 ) -> torch.Tensor:
-    """y (M, N) of y_dtype, float16, bfloat16 or float32; operands as for a call of `Kernel`."""
+    """y (M, N) as float16, bfloat16 or float32 (`y_dtype`); operands as for a call of `Kernel`."""
     M = x_q.shape[0]
     name = choose(Rows(M), TERNARY_RULES).matmul_type
     if y_dtype == torch.float32:

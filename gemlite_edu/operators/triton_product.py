@@ -1,7 +1,7 @@
 """The Triton kernels as functions of torch tensors.
 
-CPU tensors run in Triton's interpreter, which computes in float32, because its own arithmetic of
-bf16 and fp8 is wrong; CUDA tensors run compiled.
+CUDA tensors run compiled kernels. CPU tensors run in Triton's interpreter, where the kernels
+compute in float32 because the interpreter's bf16 and fp8 arithmetic is wrong.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from gemlite_edu.runners.triton import kernel, launch, replaced
 
 X_DTYPES = (torch.float16, torch.bfloat16, *FLOAT8, torch.int8)
 _RESOURCES = ("num_warps", "num_stages")  # of a config
-_OUTPUTS_OF_A_PROGRAM = 128  # of add_chunks
-_WEIGHTS_OF_A_PROGRAM = 8192  # of dequantize_weights
-_OUTPUTS_OF_A_TURN = 4096  # of add_chunks in the interpreter
+_OUTPUTS_OF_A_PROGRAM = 128  # for add_chunks
+_WEIGHTS_OF_A_PROGRAM = 8192  # for dequantize_weights
+_OUTPUTS_OF_A_TURN = 4096  # for add_chunks in the interpreter
 
 
 @dataclass(frozen=True)
 class Epilogue:
-    """What is done with a sum over K: times token_scales (M,), plus bias (N,), as `y_dtype`."""
+    """What follows a sum over K: multiply by token_scales (M,), add bias (N,), cast to y_dtype."""
 
     y_dtype: torch.dtype
     token_scales: torch.Tensor | None = None
@@ -42,17 +42,17 @@ def matmul(
     atomic=False,
     replace=None,
 ):
-    """y (M, N) = x W^T, times channel and token scales, plus bias, by the kernel `name`.
+    """Compute y (M, N) = x W^T with the kernel `name`, apply the scales, and add the bias.
 
     x: (M, K), contiguous, fp16, bf16, fp8 or int8. weight: a `PackedWeight`.
-    config: how the kernel is cut into programs, of `kernels.triton.configs`; None: a default.
-    epilogue: an `Epilogue`; None: y of the type of x, int32 for int8 x.
-    dot_dtype: in which tensor cores add up the products of a group, or of a tile: torch.float16 is
-    faster on some GPUs and less exact. The GEMVs, and the interpreter, always add in float32.
-    atomic: chunks of K are added in whatever order they are ready, not in a second pass.
-    replace: {name: python function}, see `runners.triton.replaced`. On the CPU such a kernel is
-    watched: an access outside of its tensors raises KernelFault.
-    Raises TypeError or ValueError for another x, or a name that is no kernel's.
+    config: how the kernel is cut into programs, see `kernels.triton.configs`; None: a default.
+    epilogue: an `Epilogue`; None: y has the dtype of x, or int32 for int8 x.
+    dot_dtype: the dtype in which tensor cores accumulate a group or a tile: torch.float16 is faster
+    on some GPUs and less exact. The GEMVs and the interpreter always accumulate in float32.
+    atomic: programs add their chunks of K with atomics, in any order, instead of in a second pass.
+    replace: {name: python function}, see `runners.triton.replaced`. On the CPU, a replaced kernel
+    that accesses memory outside its tensors raises KernelFault.
+    Raises TypeError or ValueError for an unsupported x or an unknown kernel.
 
     >>> from gemlite_edu import PackedWeight, quantize_linear
     >>> weight = PackedWeight.from_quantized(quantize_linear(torch.ones(2, 32), 4))
@@ -74,7 +74,7 @@ def matmul(
 
 
 def _checked(name, x, weight):
-    """x, contiguous. Raises unless there is such a kernel and x fits the weight."""
+    """x, made contiguous. Raises unless the kernel exists and x fits the weight."""
     if name not in KERNELS:
         raise ValueError(f"there is no Triton kernel {name!r}: there are {', '.join(KERNELS)}")
     if not isinstance(x, torch.Tensor) or x.dim() != 2 or x.shape[1] != weight.layout.K:
@@ -99,9 +99,9 @@ def _launch(run, name, x, weight, config, epilogue, types, atomic, y):
 
 
 def dense(weight, dtype):
-    """W of `dtype`, (N, layout.padded_K), dequantized in float32 and rounded once.
+    """The dense W (N, layout.padded_K), dequantized in float32 and rounded once to `dtype`.
 
-    Columns are those of `layout.pad(x)`; where x is padded they hold what code 0 stands for.
+    Its columns match those of `layout.pad(x)`; a padded column holds the value of code 0.
     """
     layout, N, device = weight.layout, weight.N, weight.words.device
     interpreted = device.type == "cpu"
@@ -126,12 +126,12 @@ def dense(weight, dtype):
 
 
 def dense_block(layout):
-    """Rows of W of a program that makes them dense."""
+    """Rows of W that one program of `dequantize_weights` writes."""
     return max(_WEIGHTS_OF_A_PROGRAM // layout.tile, 1)
 
 
 def rounded(y, dtype):
-    """y as `dtype`, by torch; what fp8 cannot reach becomes its largest number."""
+    """y cast to `dtype` by torch; values beyond the range of fp8 saturate."""
     if dtype in FLOAT8:
         largest = torch.finfo(dtype).max
         y = y.clamp(-largest, largest)
@@ -139,7 +139,7 @@ def rounded(y, dtype):
 
 
 class _Types:
-    """In which types a product is computed, added up, and stored, as torch names them."""
+    """The torch dtypes in which a product is computed, accumulated and stored."""
 
     def __init__(self, x, weight, y_dtype, dot_dtype):
         self.interpreted = x.device.type == "cpu"
@@ -158,7 +158,10 @@ class _Types:
 
 
 def _multiplies_int8(device):
-    """Whether tl.dot takes int8 there: on GPUs since Ampere. fp16 holds every int8, too."""
+    """True if tl.dot supports int8 on the device, as GPUs since Ampere do.
+
+    Elsewhere fp16 stands in, because it represents every int8.
+    """
     return device.type == "cpu" or torch.cuda.get_device_capability(device) >= (8, 0)
 
 
@@ -173,7 +176,7 @@ def _launch_gemm(run, x, weight, config, epilogue, types, y):
 
 
 def _launch_split(run, name, x, weight, config, types, atomic):
-    """Sums of chunks (chunks, M, N); the finished sum (1, M, N) if `atomic`."""
+    """Launch the kernel; returns a sum per chunk of K (chunks, M, N), or the total if `atomic`."""
     M, N, K = len(x), weight.N, x.shape[1]
     chunks = min(config["chunks"], K // weight.layout.tile)
     make = torch.zeros if atomic else torch.empty
@@ -191,7 +194,7 @@ def _launch_split(run, name, x, weight, config, types, atomic):
 
 
 def add_chunks(chunk_sums, channel_scales, epilogue, y):
-    """y (M, N) from sums of chunks of K (chunks, M, N), times and plus what `Epilogue` says."""
+    """Add the chunks' sums (chunks, M, N), apply channel scales and epilogue, write y (M, N)."""
     chunks, M, N = chunk_sums.shape
     interpreted = y.device.type == "cpu"
     block = _OUTPUTS_OF_A_TURN if interpreted else _OUTPUTS_OF_A_PROGRAM
@@ -211,7 +214,7 @@ def _dot_types(types):
 
 
 def triton_dtype(dtype):
-    """Triton's name of a torch dtype."""
+    """The Triton dtype for a torch dtype."""
     import triton.language as tl
 
     return getattr(tl, name_of(dtype))

@@ -1,7 +1,7 @@
-"""Which config of a kernel is fast on this GPU for these shapes: measured, kept, shared.
+"""Measure, remember and share the fastest config of each kernel for a GPU and a shape.
 
-A file of configs is JSON: the device, the version of triton and {kernel: a hash of its text} that
-they were measured with, and {key: config}. It says nothing about another device, version or text.
+A file of configs is JSON. It records {key: config}, and the conditions of the measurement: the
+device, the triton version and {kernel: hash of its text}. The configs hold only under those.
 """
 
 import json
@@ -29,13 +29,13 @@ _measures = True
 
 
 def set_autotune(on):
-    """Whether a kernel that meets new shapes is measured first, which takes seconds."""
+    """Switch tuning on or off: when on, a kernel's first call with new shapes takes seconds."""
     global _measures
     _measures = bool(on)
 
 
 def bucket(M):
-    """The M that stands for this one: the next power of two, 4096 at most.
+    """The M under which configs are stored: M rounded up to a power of two, at most 4096.
 
     >>> [bucket(M) for M in (1, 3, 100, 5000)]
     [1, 4, 128, 4096]
@@ -44,10 +44,10 @@ def bucket(M):
 
 
 def config_for(name, x, weight, run, dot_dtype=torch.float32):
-    """The config of kernel `name` for x (M, K): known, or measured now; a default on the CPU.
+    """The config of kernel `name` for x (M, K): a known one, or the fastest measured now.
 
-    run(x, weight, config): the product that is to be fast. While a CUDA graph is captured, or
-    after `set_autotune(False)`, an unknown one is not measured.
+    run(x, weight, config): computes the product to tune. The CPU gets a default; so does an unknown
+    shape during a CUDA-graph capture or after `set_autotune(False)`.
     """
     M, N = len(x), weight.N
     if x.device.type != "cuda":
@@ -61,9 +61,10 @@ def config_for(name, x, weight, run, dot_dtype=torch.float32):
 
 
 def known_or_measured(device, key, default, measure):
-    """The config that is known for `key` on a CUDA device, or measure(), which is kept.
+    """The known config for `key` on a CUDA device; otherwise measure it and remember the result.
 
-    While a CUDA graph is captured, or after `set_autotune(False)`: default(), which is not.
+    During a CUDA-graph capture, or after `set_autotune(False)`, an unknown key gets default(),
+    which is not remembered.
     """
     known = _known(torch.cuda.get_device_name(device))
     if key not in known:
@@ -74,7 +75,7 @@ def known_or_measured(device, key, default, measure):
 
 
 def key_of(name, x, weight, dot_dtype=torch.float32):
-    """What a config was measured for, as the text that a file has it under."""
+    """The key of a config: kernel, shapes and dtypes, as a config file names them."""
     layout, high = weight.layout, "" if weight.high is None else "+high"
     group = layout.group_size or "channel"
     words = name_of(weight.words.dtype) + high
@@ -85,7 +86,7 @@ def key_of(name, x, weight, dot_dtype=torch.float32):
 
 
 def measured(name, x, weight, run):
-    """The fastest of the candidates; a default if the GPU has no memory left to try them."""
+    """The fastest candidate, or a default if the GPU has too little memory to try them."""
     with torch.cuda.device_of(x):
         try:
             return _fastest(name, x, weight, run)
@@ -102,19 +103,19 @@ def _fastest(name, x, weight, run):
 
 
 def copies_beyond_l2(weight, nbytes, clone, device):
-    """As many copies of a weight as it takes for none to stay in the L2, or 64."""
+    """Enough copies of a weight that none stays in the L2 between its uses; at most 64."""
     l2_bytes = torch.cuda.get_device_properties(device).L2_cache_size
     return [clone(weight) for _ in range(min(copies_needed(nbytes, l2_bytes), _MOST_COPIES))]
 
 
 def fastest(configs, weights, run):
-    """The config with which run(weight, config) is fastest; None if the GPU can run none."""
+    """The config that makes run(weight, config) fastest; None if the GPU can run none of them."""
     times = {}
     for number, config in enumerate(configs):
         try:
             clock = CudaGraphClock([lambda w=w, c=config: run(w, c) for w in weights])
             times[number] = time_replays(clock, replays=3).p50
-        except Exception as error:  # triton's own, of many kinds: too little shared memory, say
+        except Exception as error:  # triton has several, e.g. for too little shared memory
             if "OutOfResources" not in type(error).__name__:
                 raise
     return configs[min(times, key=times.get)] if times else None
@@ -126,7 +127,7 @@ def _cloned(weight):
 
 
 def save(path):
-    """Write every config known for the current device to `path`: the whole file, or none."""
+    """Write all known configs of the current device to `path`; a failure leaves no partial file."""
     device = _device()
     content = _about(device) | {"configs": _known(device)}
     folder = os.path.dirname(os.path.abspath(path))
@@ -145,16 +146,15 @@ def save(path):
 def load(path):
     """Use the configs of a file that `save` wrote.
 
-    Those from another device or triton, or of kernels whose text has changed since, are left aside
-    with a notice.
-    Raises ValueError for a file that `save` did not write.
+    Skips, with a notice, configs from another device or triton version, and configs of kernels
+    whose text has changed since. Raises ValueError for a file that `save` did not write.
     """
     device = _device()
     _known(device).update(_usable(path, device))
 
 
 def _usable(path, device):
-    """The configs of a file that hold here, and a notice, if some or all do not."""
+    """The configs of a file that apply here; prints a notice if some do not."""
     content, about = _read(path), _about(device)
     for what in ("device", "triton"):
         if content[what] != about[what]:
@@ -173,13 +173,13 @@ def _kernel_of(key):
 
 
 def reset():
-    """Forget every config of this device and of those met, the shipped ones too."""
+    """Forget all configs of every device seen so far, including the shipped ones."""
     for device in {*_configs, _device()}:
         _configs[device] = {}
 
 
 def _known(device):
-    """{key: config} of a device, the shipped ones for a start."""
+    """{key: config} of a device, which starts with the shipped configs."""
     if device not in _configs:
         _configs[device] = {}
         shipped = _SHIPPED / f"triton_configs_{device.replace(' ', '_').lower()}.json"
@@ -193,7 +193,7 @@ def _device():
 
 
 def _umask():
-    """What files are not allowed here; it can only be read by setting it."""
+    """The process's umask, which can be read only by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

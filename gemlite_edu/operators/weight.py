@@ -1,4 +1,4 @@
-"""Weights as the kernels read them, and what their scales and zeros must be."""
+"""Weights as the kernels read them, and the limits on their scales and zeros."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ _EXACT_IN_FLOAT32, _EXACT_IN_FLOAT16, _LARGEST_INT8 = 2**24, 2**11, 128
 
 @dataclass(frozen=True)
 class PackedWeight:
-    """Weights in the layout of the kernels, with what makes numbers of them.
+    """Weights in the layout of the kernels, with the tensors that turn codes into numbers.
 
     words: `layout.shape(N)`; high: the third bits of 3-bit codes.
-    scales, zeros: (layout.padded_groups, N), as `mode` takes them.
-    channel_scales: (N,), by which whole sums over K are multiplied.
+    scales, zeros: (layout.padded_groups, N); `mode` says how they are applied.
+    channel_scales: (N,); they multiply whole sums over K.
     """
 
     words: torch.Tensor
@@ -29,9 +29,9 @@ class PackedWeight:
 
     @staticmethod
     def from_quantized(q, word_bits=None):
-        """The weight for a `QuantizedWeight` of 8, 4, 3, 2 or 1 bits, as (q - z) s.
+        """Pack a `QuantizedWeight` of 8, 4, 3, 2 or 1 bits, whose weights are (q - z) s.
 
-        word_bits: 32, 16 or 8 bits of codes in a word; None: whatever pads least.
+        word_bits: width of the packed words, 32, 16 or 8; None: the width that pads least.
 
         >>> from gemlite_edu import quantize_linear
         >>> weight = PackedWeight.from_quantized(quantize_linear(torch.ones(2, 32), 4))
@@ -58,12 +58,12 @@ class PackedWeight:
 
     @property
     def tensors(self):
-        """What a kernel reads of it, in the order of its arguments."""
+        """The tensors that a kernel reads, in the order of its arguments."""
         return self.words, self.high, self.scales, self.zeros
 
     @property
     def meta(self):
-        """What a kernel must know of it when it is compiled."""
+        """The compile-time arguments of a kernel that reads this weight."""
         return {
             "NBITS": self.layout.nbits,
             "FIELDS": self.layout.fields,
@@ -74,11 +74,12 @@ class PackedWeight:
 
 
 def fits_16_bits(scales, zeros, nbits, dtype):
-    """True if dense weights of 16-bit `dtype` are finite, and near to what codes say.
+    """True if dense weights of the 16-bit `dtype` are finite and close to the exact weights.
 
-    Rounding costs a weight half of the type's eps: 1/8 of a step between codes is allowed, where
-    quantizing it cost up to 1/2. A step is to be a normal number of the type, which has all digits;
-    with 8 bits, where weights have more steps, down to 1/16 of those if the type holds it exactly.
+    Rounding a weight costs half of the dtype's eps, relative to the weight. That may be at most 1/8
+    of a step between codes; quantization itself cost up to 1/2. A step must be a normal number of
+    the dtype, so that it keeps all its digits. With 8 bits, where weights are many steps, a step
+    may be as small as 1/16 of the smallest normal number if the dtype represents it exactly.
     """
     if dtype not in (torch.float16, torch.bfloat16):
         return False
@@ -89,7 +90,7 @@ def fits_16_bits(scales, zeros, nbits, dtype):
     is_whole = (steps >= limits.tiny) | (steps == steps.to(dtype))
     smallest = limits.tiny * min(1, 16 / 2**nbits)
     zeros = torch.zeros(1) if zeros is None else zeros.float()
-    reach = max(2**nbits - 1 - zeros.min().item(), zeros.max().item())  # of codes from their zero
+    reach = max(2**nbits - 1 - zeros.min().item(), zeros.max().item())  # largest |code - zero|
     return (
         steps.max().item() * reach < limits.max
         and reach * limits.eps / 2 <= 1 / 8
@@ -99,7 +100,7 @@ def fits_16_bits(scales, zeros, nbits, dtype):
 
 
 def check_zeros_of_int8(zeros, layout):
-    """Raise unless the products of int8 x, of two tiles, are added up exactly in float32."""
+    """Raise unless float32 adds the products of int8 x over two tiles exactly."""
     top = 2**layout.nbits - 1
     largest = min(_EXACT_IN_FLOAT32 // (2 * layout.tile * _LARGEST_INT8), _EXACT_IN_FLOAT16)
     zeros = zeros.float()
@@ -113,7 +114,7 @@ def check_zeros_of_int8(zeros, layout):
 
 
 def check_sums_of_int8(K, top, zeros):
-    """Raise if sums of int8 x times codes of at most `top`, less zeros, may leave int32."""
+    """Raise if a sum of int8 x times (code - zero), with codes up to `top`, may overflow int32."""
     low, high = (0, 0) if zeros is None else (zeros.min().item(), zeros.max().item())
     longest = (2**31 - 1) // int(_LARGEST_INT8 * max(top - low, high, 1))
     if K > longest:
