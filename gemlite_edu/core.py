@@ -1,4 +1,4 @@
-"""GemLite's names, where its users look for them."""
+"""Re-exports under GemLite's import path `core`, so that its users find the same names."""
 
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
 from gemlite_edu.numbers.dtypes import DType

@@ -1,4 +1,4 @@
-"""GemLite's helpers, where its users look for them."""
+"""Re-exports under GemLite's import path `helper`, so that its users find the same helpers."""
 
 from gemlite_edu.layers.from_layers import (
     A16W8,

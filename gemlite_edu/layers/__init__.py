@@ -1,1 +1,1 @@
-"""torch.nn.Modules on low-bit weights, and importers of other libraries' layers."""
+"""torch.nn.Modules with low-bit weights, and importers for other libraries' layers."""

@@ -1,4 +1,4 @@
-"""`BitLinear`, a linear layer of ternary weights and int8 activations."""
+"""`BitLinear`, a linear layer with ternary weights and int8 activations."""
 
 import torch
 
@@ -13,14 +13,15 @@ from gemlite_edu.packing.address_map import check_words
 
 
 class BitLinear(FrozenLayer):
-    """y = x Wᵀ + bias with W ~ scales * (-1, 0 or 1), and x quantized to int8, token by token.
+    """y = x Wᵀ + bias, where W ~ scales * (-1, 0 or 1) and each token of x is quantized to int8.
 
-    W_packed: int32 words of `pack_bitnet_2bit`; scales: float32 (N, 1); bias: (N,) or None.
-    All are buffers, which keep their types in `.half()` of a model: the layer is frozen, and raises
-    where a gradient would have to go through it. As made it is empty, for `load_state_dict`.
+    W_packed: int32 words from `pack_bitnet_2bit`; scales: float32 (N, 1); bias: (N,) or None.
+    All three are buffers that keep their dtypes when a model calls `.half()`. The layer is frozen:
+    it raises where a gradient would have to pass through it. A new layer is empty until
+    `load_state_dict` fills it.
 
-    Up to 8 tokens go to the GEMV, more to the GEMM on tensor cores (`choose.TERNARY_RULES`); on
-    the CPU both run in the simulator.
+    The GEMV takes up to 8 tokens, the tensor-core GEMM takes more (`choose.TERNARY_RULES`); on the
+    CPU both run in the simulator.
     Source: Ma et al. 2024 (BitNet b1.58), arXiv 2402.17764, without the norm before the product.
 
     >>> linear = torch.nn.Linear(32, 2, bias=False)
@@ -43,9 +44,10 @@ class BitLinear(FrozenLayer):
 
     @staticmethod
     def from_linear(linear):
-        """The layer for a torch.nn.Linear, whose weight becomes -1, 0 and 1 times mean |W|.
+        """Convert a torch.nn.Linear; its weights become -1, 0 or 1 times mean |W|.
 
-        One that was trained so, as BitNet's are, is what it should be; another loses much.
+        A layer trained for ternary weights, as BitNet's are, keeps its accuracy; any other layer
+        loses much of it.
         """
         if not isinstance(linear, torch.nn.Linear):
             raise TypeError(f"from_linear takes a torch.nn.Linear, got {type(linear).__name__}")
@@ -65,11 +67,11 @@ class BitLinear(FrozenLayer):
         bias=None,
         convention=ScaleConvention.MULTIPLY,
     ):
-        """The layer for words in BitNet's order and the weights' factors.
+        """Make the layer from words in BitNet's order and the scales of the weights.
 
-        ws: floating-point, of one element, (N,) or (N, 1), with the meaning that `convention` says.
-        BitNet's words are int8 (N, K / 4): `W.view(torch.int32)` are these; BitMedViT's orders
-        become it by `from_fragments`.
+        ws: floating-point, one element, (N,) or (N, 1); `convention` says what it means.
+        BitNet stores int8 words (N, K / 4): pass `W.view(torch.int32)`. For BitMedViT's orders,
+        call `from_fragments` first.
         """
         check_words(W_packed, Bitnet2Bit(in_features), in_features, out_features)
         if not isinstance(convention, ScaleConvention):
@@ -89,7 +91,7 @@ class BitLinear(FrozenLayer):
         return layer
 
     def forward(self, x):
-        """y (..., N), the type of x, for x (..., K), fp16, bf16 or fp32."""
+        """y (..., N) for x (..., K), fp16, bf16 or fp32; y has the dtype of x."""
         self._check(x)
         x_q, token_scales = quantize_activations_int8(x)
         rows = x_q.reshape(-1, self.in_features)
@@ -104,6 +106,6 @@ class BitLinear(FrozenLayer):
                 check_no_grad(name, tensor)
 
     def extra_repr(self):
-        """Sizes, and whether there is a bias."""
+        """The sizes, and whether the layer has a bias."""
         bias = self.bias is not None
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={bias}"

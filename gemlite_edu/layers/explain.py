@@ -1,4 +1,4 @@
-"""What a `GemLiteLinear` does with rows of x, in words."""
+"""Describe in words how a `GemLiteLinear` multiplies rows of x."""
 
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode

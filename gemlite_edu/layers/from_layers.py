@@ -1,6 +1,6 @@
-"""From a layer that exists to a `GemLiteLinear`: GemLite's helpers.
+"""GemLite's helpers, which convert an existing layer to a `GemLiteLinear`.
 
-AxWy: x bits of activations, y of weights; "dynamic": activations are quantized in each call.
+AxWy means x-bit activations and y-bit weights; "dynamic": each call quantizes its activations.
 """
 
 import torch
@@ -14,8 +14,8 @@ _SIXTEEN_BITS = {torch.float16: DType.FP16, torch.bfloat16: DType.BF16}
 
 
 class _FromLayer:
-    """device: of the result; dtype: torch.float16 or torch.bfloat16, of x and y; None: the layer's
-    own, or float16 for a layer of another type."""
+    """device: where the new layer goes; dtype: of x and y, torch.float16 or torch.bfloat16; None:
+    the old layer's dtype, or float16 if that has not 16 bits."""
 
     def __init__(self, device="cuda:0", dtype=None):
         if dtype not in (None, *_SIXTEEN_BITS):
@@ -32,12 +32,12 @@ class _FromLayer:
 
 
 class _FromLinear(_FromLayer):
-    """Weights of 8 bits per channel: the largest |w| of a row is the largest number of the type."""
+    """8-bit weights with a scale per channel: the largest |w| of a row becomes the largest code."""
 
     weight_dtype, input_dtype = torch.int8, None
 
     def from_linear(self, linear):
-        """A `GemLiteLinear` for a torch.nn.Linear, which stays as it is."""
+        """Convert a torch.nn.Linear to a `GemLiteLinear`; the original layer does not change."""
         if not isinstance(linear, torch.nn.Linear):
             raise TypeError(f"from_linear takes a torch.nn.Linear, got {type(linear).__name__}")
         W = linear.weight.detach()
@@ -59,28 +59,28 @@ class _FromLinear(_FromLayer):
 
 
 class A16W8(_FromLinear):
-    """16-bit x, int8 weights per channel."""
+    """16-bit x; int8 weights with one scale per channel."""
 
 
 class A8W8_int8_dynamic(_FromLinear):
-    """int8 x, a scale for each token; int8 weights per channel."""
+    """int8 x with one scale per token; int8 weights with one scale per channel."""
 
     input_dtype = DType.INT8
 
 
 class A8W8_fp8_dynamic(_FromLinear):
-    """fp8 (e4m3) x, a scale for each token; fp8 weights per channel."""
+    """fp8 (e4m3) x with one scale per token; fp8 weights with one scale per channel."""
 
     weight_dtype, input_dtype = torch.float8_e4m3fn, DType.FP8
 
 
 class A16Wn(_FromLayer):
-    """16-bit x, the codes of an HQQ layer."""
+    """16-bit x; the codes come from an HQQ layer."""
 
     input_dtype = None
 
     def from_hqqlinear(self, hqq_linear):
-        """A `GemLiteLinear` of the codes, scales and zeros that hqq found; its layer stays."""
+        """Make a `GemLiteLinear` from an HQQ layer's codes, scales and zeros."""
         W_q, scales, zeros, nbits, group_size = codes_of_hqq(hqq_linear)
         dtype, (N, K) = self._dtype_for(hqq_linear.meta["scale"]), W_q.shape
         return self._packed(
@@ -99,13 +99,13 @@ class A16Wn(_FromLayer):
 
 
 class A8Wn_dynamic(A16Wn):
-    """fp8 (e4m3) x, a scale for each token; the codes of an HQQ layer."""
+    """fp8 (e4m3) x with one scale per token; the codes come from an HQQ layer."""
 
     input_dtype = DType.FP8
 
 
 def _per_channel(W, dtype):
-    """(W / scales as `dtype`, scales (N, 1) float32) of W (N, K) float32: a channel is a token."""
+    """Quantize each row of W (N, K) float32 like a token: (codes of `dtype`, scales (N, 1))."""
     if W.device.type == "meta" or not W.numel():
         raise ValueError(f"the weight has no numbers: it is {tuple(W.shape)} on {W.device}")
     if not torch.isfinite(W).all():

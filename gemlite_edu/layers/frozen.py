@@ -1,4 +1,4 @@
-"""What the layers of this package share: their weights are frozen."""
+"""`FrozenLayer`, the base class of the package's layers, whose weights are frozen."""
 
 import torch
 
@@ -6,13 +6,13 @@ from gemlite_edu.numbers.checks import check_dense, check_together
 
 
 class FrozenLayer(torch.nn.Module):
-    """A layer of quantized weights, which no training changes and no cast rounds.
+    """A layer whose quantized weights training does not change and casts do not round.
 
-    A subclass has `in_features`, the columns of x.
+    A subclass must have `in_features`, the number of columns of x.
     """
 
     def _apply(self, fn, recurse=True):
-        """Move the tensors, and keep their types: `.half()` of a model must not round scales."""
+        """Move the tensors but keep their dtypes: `.half()` on a model must not round scales."""
         kept = {name: tensor.data for name, tensor in self._own_tensors()}
         super()._apply(fn, recurse)
         for name, moved in self._own_tensors():
@@ -25,7 +25,7 @@ class FrozenLayer(torch.nn.Module):
         yield from self.named_buffers(recurse=False)
 
     def _check_x(self, x, words, dtypes=None):
-        """Raise unless x is (..., in_features), of one of `dtypes`, where the words are."""
+        """Raise unless x is (..., in_features), has one of `dtypes` and is on the words' device."""
         check_dense("x", x, dtypes)
         self._check_place(x, words)
 

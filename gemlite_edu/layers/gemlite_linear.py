@@ -1,4 +1,4 @@
-"""`GemLiteLinear`, a linear layer of low-bit weights on the kernels, after GemLite's."""
+"""`GemLiteLinear`, a linear layer with low-bit weights, modelled on GemLite's."""
 
 import torch
 
@@ -32,15 +32,16 @@ _ARGUMENTS = (
 
 
 class GemLiteLinear(FrozenLayer):
-    """y = x Wᵀ + bias, W of 8, 4, 3, 2 or 1 bits, or of 8 or 16 bits unpacked.
+    """y = x Wᵀ + bias, where W has 8, 4, 3, 2 or 1 bits, or 8 or 16 bits unpacked.
 
-    W_nbits, group_size: of the codes; any divisor of in_features; None: per channel.
-    input_dtype: FP16, BF16, FP8 (e4m3), FP8e5 or INT8, of x; if `scaled_activations`, of what
-    `scale_activations` makes of x, whose scales multiply y. output_dtype: FP16, BF16, FP32, FP8,
-    FP8e5, or INT32 for INT8 without scales. acc_dtype: FP16: tensor cores add up a group's products
-    in fp16, which is faster on some GPUs and less exact; None: in fp32, or exactly in int32.
-    Without arguments it is empty, for `load_state_dict`. It has no backward.
-    Source: GemLite, whose calls it takes.
+    W_nbits: width of the codes. group_size: any divisor of in_features; None: one per channel.
+    input_dtype: the dtype of x, FP16, BF16, FP8 (e4m3), FP8e5 or INT8. With `scaled_activations`,
+    `scale_activations` converts x to it, and the scales of x multiply y. output_dtype: FP16, BF16,
+    FP32, FP8, FP8e5, or INT32 for INT8 without scales. acc_dtype: with FP16, tensor cores
+    accumulate a group in fp16, which is faster on some GPUs and less exact; None: in fp32, or
+    exactly in int32. A layer made without arguments is empty until `load_state_dict` fills it. The
+    layer has no backward.
+    Source: GemLite, whose API it follows.
 
     >>> layer = GemLiteLinear(4, group_size=32, in_features=64, out_features=2)
     >>> W_q = torch.full((2, 64), 9, dtype=torch.uint8)
@@ -89,15 +90,15 @@ class GemLiteLinear(FrozenLayer):
             setattr(self, name, getattr(form, name))
 
     def pack(self, W_q, scales=None, zeros=None, bias=None, fma_mode=False, packing_bitwidth=None):
-        """Take the weights over, in the layout of the kernels; returns the layer.
+        """Store the weights in the layout of the kernels; returns the layer.
 
         W_q: codes (N, K) uint8; or words of codes as `packing.rows_cols` packs them, (N, words) or
         (words, K), int32, int16 or uint8; or for W_nbits 8 and 16 the weights themselves, (N, K)
-        int8, fp8, or the 16-bit type of x. scales, zeros: numbers, or tensors with one element, one
-        for each channel, or for each group of each channel, or None; W ~ (W_q - zeros) * scales.
-        fma_mode: weights are q s + z', with z' = -zeros * scales rounded to the scales' type.
-        packing_bitwidth: 32, 16 or 8 bits of codes in a word; None: whatever pads least.
-        Raises TypeError or ValueError, and stays as it was, for anything else.
+        int8, fp8, or the 16-bit dtype of x. scales, zeros: None, a number, or a tensor with one
+        element, one per channel, or one per group of each channel; W ~ (W_q - zeros) * scales.
+        fma_mode: weights are q s + z', with z' = -zeros * scales rounded to the scales' dtype.
+        packing_bitwidth: width of the packed words, 32, 16 or 8; None: the width that pads least.
+        Raises TypeError or ValueError for any other argument, and then leaves the layer unchanged.
         """
         if self._form is None:
             raise ValueError("this layer is empty: make it with W_nbits, group_size and its sizes")
@@ -106,11 +107,12 @@ class GemLiteLinear(FrozenLayer):
         return self
 
     def _take(self, form, tensors):
-        """Become the layer of this `Form` and {name: tensor or None}, or stay as it was."""
+        """Take over this `Form` and these tensors {name: tensor or None}; if that fails, change
+        nothing."""
         made = {name: _frozen(tensor) for name, tensor in tensors.items()}
         metadata, text = metadata_of(form, made), form.to_text()
         form = Form.of_text(text)
-        self._form_text = None  # while tensors come one by one
+        self._form_text = None  # until every tensor is set
         self._take_form(form)
         for name, tensor in made.items():
             setattr(self, name, tensor)
@@ -119,10 +121,11 @@ class GemLiteLinear(FrozenLayer):
         self._form_text = text
 
     def scale_activations(self, x):
-        """(x of `input_dtype`, scales (M, 1)) with x ~ the product of both; override it at will.
+        """(x_q as `input_dtype`, scales (M, 1)), with x ~ x_q * scales. You may assign another
+        function in its place.
 
-        What is put in its place is not moved with the layer, nor held by its state_dict; to pickle
-        the layer it must be one that can be pickled.
+        The layer does not move that function to a device, nor save it in its state_dict; pickling
+        the layer pickles the function too.
         """
         if self.input_dtype == DType.INT8:
             return scale_activations_int8(x)
@@ -131,8 +134,8 @@ class GemLiteLinear(FrozenLayer):
         return x.to(self.input_dtype.value), None
 
     def __setattr__(self, name, value):
-        """ValueError for a tensor in another form than was packed. A module as `scale_activations`
-        is a function like others."""
+        """Refuse a tensor whose dtype or shape differs from the packed one. A module assigned to
+        `scale_activations` stays a plain attribute, not a submodule."""
         is_one = name in TENSORS and isinstance(value, torch.Tensor | None)
         if is_one and self._form_text is not None:
             check_replacement(name, value, self._packed[name], self)
@@ -142,14 +145,14 @@ class GemLiteLinear(FrozenLayer):
             super().__setattr__(name, value)
 
     def forward(self, x):
-        """y (..., N) for x (..., K), by the kernel that `explain` names.
+        """Compute y (..., N) for x (..., K) with the kernel that `explain` names.
 
-        Raises TypeError or ValueError for another x, and where x or a weight requires grad.
+        Raises TypeError or ValueError if x does not fit, or if x or a weight requires grad.
         """
         return self._product(x, "")
 
     def forward_manual(self, x, matmul_type="GEMM"):
-        """Like forward, by the kernel of that name in `choose.MATMUL_TYPES`."""
+        """Like forward, with the kernel that you choose from `choose.MATMUL_TYPES`."""
         self._check_packed()
         check_matmul_type(matmul_type, self._form.keeps_16_bits)
         return self._product(x, matmul_type)
@@ -161,7 +164,8 @@ class GemLiteLinear(FrozenLayer):
         return self._checked_product(x, of_layer) if y is None else y
 
     def _tensors(self):
-        """Parameters are soonest found by name; of replicas and parametrizations as attributes."""
+        """The layer's tensors. `_parameters` is the fastest way to them; replicas and
+        parametrizations have them as attributes only."""
         own = self._parameters
         return [own[name] if name in own else getattr(self, name) for name in TENSORS]
 
@@ -188,14 +192,14 @@ class GemLiteLinear(FrozenLayer):
             raise ValueError("this layer has no weights yet: call pack, or load_state_dict")
 
     def explain(self, M=1):
-        """What happens to M rows of x, as a text: the kernel and the rule that chose it, the modes,
-        the types."""
+        """Describe how the layer multiplies M rows of x: the kernel, the rule that chose it, the
+        modes and the dtypes."""
         if not is_int(M):
             raise ValueError(f"M must be an int of at least 1, got {M!r}")
         return explained(self, self._problem(M))
 
     def limits(self):
-        """((most rows, kernel), ...): which kernel multiplies up to how many rows; None: any."""
+        """((most rows, kernel), ...): the largest M that each kernel handles; None: any M."""
         return limits(self._problem(M=1))
 
     def _problem(self, M):
@@ -203,7 +207,7 @@ class GemLiteLinear(FrozenLayer):
         return self._form.problem(M, self.W_q.device)
 
     def extra_repr(self):
-        """Sizes, width, groups and types."""
+        """The sizes, width, group size and dtypes."""
         if self._form is None:
             return "empty"
         group = self.group_size or "channel"
@@ -211,7 +215,7 @@ class GemLiteLinear(FrozenLayer):
         return f"{self.in_features} to {self.out_features}, W{self.W_nbits} per {group}, {types}"
 
     def _save_to_state_dict(self, state, prefix, keep_vars):
-        """`metadata` says whether there is a bias, which may have come or gone since `pack`."""
+        """Save the layer, with `metadata` updated: the bias may have come or gone since `pack`."""
         super()._save_to_state_dict(state, prefix, keep_vars)
         if self._form_text is not None:
             metadata = self.metadata.clone()
@@ -219,7 +223,7 @@ class GemLiteLinear(FrozenLayer):
             state[prefix + "metadata"] = metadata
 
     def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
-        """Becomes the layer that was saved, whatever it was; or stays as it is, and says why."""
+        """Become the saved layer, whatever its form; on an error, report it and change nothing."""
         found = {name: state.get(prefix + name) for name in (*TENSORS, "metadata")}
         known = {prefix + name for name in found}
         unexpected += [name for name in state if name.startswith(prefix) and name not in known]
@@ -240,7 +244,7 @@ class GemLiteLinear(FrozenLayer):
 
 
 def _frozen(tensor):
-    """A parameter that no training changes, with memory of its own; None stays None."""
+    """A copy of the tensor as a parameter that needs no gradient; None stays None."""
     if tensor is None:
         return None
     own = tensor.detach().clone(memory_format=torch.contiguous_format)

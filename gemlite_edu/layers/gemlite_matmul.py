@@ -1,4 +1,4 @@
-"""`GemLiteMatmul`, the way in that GemLite's CUDA version has."""
+"""`GemLiteMatmul`, which has the API of GemLite's CUDA version."""
 
 import numbers
 
@@ -13,15 +13,15 @@ _RESULTS = {DType.FP16: DType.FP16, DType.BF16: DType.BF16, DType.INT8: DType.IN
 
 
 class GemLiteMatmul:
-    """y = x ((W_uint - w_zero) / w_scale)ᵀ with packed codes: here the scale divides.
+    """y = x ((W_uint - w_zero) / w_scale)ᵀ with packed codes. Note that the scale divides here.
 
-    W_nbits: width of the codes, 1 to 8. input_dtype: FP16 or BF16, with results of the same type,
-    or INT8, with INT32 results that are not scaled.
-    group_size: how many neighbours along K share a scale and zero; None: all of a row.
-    kernel: a name of `load`; None is "gemv_a16wn_fp32", for INT8 "gemv_a8wn_dp4a". W_packed is in
-    the layout of its words.
+    W_nbits: width of the codes, 1 to 8. input_dtype: FP16 or BF16, with results of the same dtype,
+    or INT8, with unscaled INT32 results.
+    group_size: how many neighbours along K share a scale and zero; None: the whole row.
+    kernel: a name that `load` knows; None means "gemv_a16wn_fp32", or "gemv_a8wn_dp4a" for INT8.
+    The kernel determines the layout of W_packed.
     replace: {hole: CUDA text}, e.g. your own dequant_dot; see `load`.
-    Source: GemLite (CUDA version), which has one number as zero and scale, and M = 1.
+    Source: GemLite (CUDA version), which takes a single zero and scale, and M = 1.
 
     >>> matmul = GemLiteMatmul(W_nbits=4, input_dtype=DType.FP16, output_dtype=DType.FP16)
     >>> W_packed = GemLiteMatmul.pack_warped_int32(torch.full((1, 32), 9, dtype=torch.uint8), 4)
@@ -29,7 +29,7 @@ class GemLiteMatmul:
     tensor([[8.]], dtype=torch.float16)
     """
 
-    pack_warped_int32 = staticmethod(pack_warped_int32)  # the words of the kernels named wn
+    pack_warped_int32 = staticmethod(pack_warped_int32)  # packs words for the kernels named wn
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class GemLiteMatmul:
     def forward(self, x, W_packed, w_zero, w_scale=None):
         """y (..., N) for x (..., K).
 
-        W_packed: words as `pack_warped_int32` or the layout's own packer makes them. w_zero,
-        w_scale: numbers, or tensors (N, 1) or (N, K // group_size). w_scale left out is 1; INT8
-        takes none, and whole numbers as w_zero. CPU tensors run in the simulator, CUDA tensors on
-        their device's current stream.
+        W_packed: words from `pack_warped_int32` or from the packer of the kernel's layout. w_zero,
+        w_scale: numbers, or tensors (N, 1) or (N, K // group_size). w_scale defaults to 1; INT8
+        takes no w_scale and only whole numbers as w_zero. The kernel runs in the simulator for CPU
+        tensors, and on the device's current stream for CUDA tensors.
         """
         names = ("w_scale", "w_zero")
         if self.input_dtype != DType.INT8:
@@ -86,7 +86,7 @@ def _reciprocal(w_scale):
 
 
 def _as(dtype, value):
-    """A tensor whose type `dtype` has room for, as `dtype`; anything else as it is."""
+    """Cast a tensor to `dtype` if that loses nothing; return anything else unchanged."""
     if isinstance(value, torch.Tensor) and torch.promote_types(value.dtype, dtype) == dtype:
         return value.to(dtype)
     return value

@@ -1,4 +1,4 @@
-"""`GemvLinear`, packed weights and the kernel that reads them as one module of torch."""
+"""`GemvLinear`, a torch module that holds packed weights and the kernel that reads them."""
 
 import json
 
@@ -18,15 +18,15 @@ _TENSORS = ("W_packed", "scales", "zeros", "bias")
 
 
 class GemvLinear(FrozenLayer):
-    """y = x Wᵀ + bias with W ~ (codes - zeros) * scales, or what your own dequantization makes.
+    """y = x Wᵀ + bias, where W ~ (codes - zeros) * scales, or whatever your own text computes.
 
-    W_packed: int32 words of the kernel's layout, of in_features = K weights a row. scales, zeros:
-    float32 (N, 1) or (N, K // group_size), or (1, 1); `.half()` of a model keeps their types.
-    kernel, nbits, group_size, replace: as for `load`. bias: (N,) or None. x_dtype: torch.float16 or
-    torch.bfloat16, of x and y. trust_saved_text: whether `load_state_dict` may bring other texts
-    than `replace`.
+    W_packed: int32 words in the kernel's layout, with in_features = K weights per row. scales,
+    zeros: float32 (N, 1), (N, K // group_size) or (1, 1); `.half()` on a model keeps their dtypes.
+    kernel, nbits, group_size, replace: as for `load`. bias: (N,) or None. x_dtype: the dtype of x
+    and y, torch.float16 or torch.bfloat16. trust_saved_text: lets `load_state_dict` bring texts
+    that differ from `replace`.
 
-    The texts of `replace` are saved with the module and shown by repr. It has no backward.
+    The module saves the texts of `replace`, and its repr shows them. It has no backward.
     """
 
     def __init__(
@@ -60,9 +60,9 @@ class GemvLinear(FrozenLayer):
 
     @staticmethod
     def from_quantized(q, kernel="gemv_a16wn_fp32", **options):
-        """The module for a `QuantizedWeight`.
+        """Make the module from a `QuantizedWeight`.
 
-        kernel: one whose name says wn. options: replace, bias, x_dtype, trust_saved_text.
+        kernel: a kernel with wn in its name. options: replace, bias, x_dtype, trust_saved_text.
 
         >>> from gemlite_edu import quantize_linear
         >>> linear = GemvLinear.from_quantized(quantize_linear(torch.ones(2, 64), 4, group_size=32))
@@ -91,7 +91,7 @@ class GemvLinear(FrozenLayer):
         return y if self.bias is None else y + self.bias.to(y.dtype)
 
     def extra_repr(self):
-        """What is compiled in, and the texts that replace holes."""
+        """The compile-time choices, and the texts that replace holes."""
         sizes = f"in_features={self.in_features}, out_features={len(self.W_packed)}"
         return f"{sizes}, x_dtype={self._gemv.x_dtype}, {self._gemv.describe()}"
 
@@ -104,10 +104,10 @@ class GemvLinear(FrozenLayer):
 
     @classmethod
     def load(cls, path, trust_saved_text=False):
-        """The module that `save` wrote, on the CPU.
+        """Load a module that `save` wrote, onto the CPU.
 
-        Raises `UntrustedText` for one with texts, which are compiled and run, unless the caller
-        says `trust_saved_text=True`; ValueError for another file.
+        A saved text would be compiled and run, so a file with texts raises `UntrustedText` unless
+        the caller passes `trust_saved_text=True`. Any other file raises ValueError.
         """
         tensors, state = _read(path, cls.__name__)
         if state["replace"] and not trust_saved_text:
@@ -115,7 +115,7 @@ class GemvLinear(FrozenLayer):
         return cls(**tensors, **state | {"x_dtype": _X_DTYPES[state["x_dtype"]]})
 
     def get_extra_state(self):
-        """What the tensors do not say; a part of `state_dict()`."""
+        """The part of `state_dict()` that is not tensors: the kernel and its arguments."""
         gemv = self._gemv
         return {
             "in_features": self.in_features,
@@ -127,10 +127,10 @@ class GemvLinear(FrozenLayer):
         }
 
     def set_extra_state(self, state):
-        """Take over the texts of `state`, all else of which is this module's.
+        """Take over the texts of `state`; everything else in it must match this module.
 
-        Raises ValueError for a state of another kind of module, `UntrustedText` for one with other
-        texts, unless the module was made with `trust_saved_text=True`.
+        Raises ValueError if it does not match. Raises `UntrustedText` if the texts differ, unless
+        the module was made with `trust_saved_text=True`.
         """
         state, own = _checked(state), self.get_extra_state()
         differ = [name for name in own if name != "replace" and state[name] != own[name]]
@@ -154,7 +154,7 @@ class GemvLinear(FrozenLayer):
         )
 
     def _load_from_state_dict(self, state_dict, prefix, *rest):
-        """Refuse a state before this module's tensors are changed."""
+        """Refuse an unfit state before it changes this module's tensors."""
         if f"{prefix}_extra_state" in state_dict:
             self.set_extra_state(state_dict[f"{prefix}_extra_state"])
         super()._load_from_state_dict(state_dict, prefix, *rest)
@@ -176,7 +176,7 @@ def _read(path, kind):
 
 
 def _checked(state):
-    """`state`, if it is one that `get_extra_state` can have returned; else ValueError."""
+    """Return `state`; raise ValueError unless `get_extra_state` can have made it."""
     types = {"in_features": int, "kernel": str, "nbits": int, "replace": dict, "x_dtype": str}
     is_whole = isinstance(state, dict) and state.keys() == types.keys() | {"group_size"}
     if (

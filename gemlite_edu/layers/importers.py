@@ -1,14 +1,14 @@
-"""What other libraries store of a layer: GPTQ and AWQ checkpoints, and hqq's layers.
+"""Read the layers that other libraries store: GPTQ and AWQ checkpoints, and hqq's layers.
 
 The checkpoints store codes, zeros and scales transposed: a row of scales belongs to a group, a
-column to an output channel. Both pack codes into int32 words, and zeros too:
+column to an output channel. Both formats pack the codes, and also the zeros, into int32 words:
 
-           qweight              qzeros                    codes of a word, from the lowest bits up
+           qweight              qzeros                    codes in a word, from the lowest bits up
     GPTQ   (K * nbits / 32, N)  (groups, N * nbits / 32)  neighbours along k; zeros along n
     AWQ    (K, N / 8)           (groups, N / 8)           along n, in the order 0 2 4 6 1 3 5 7
 
-W = (codes - zeros) * scales in both, but GPTQ's first format stores zeros less one. GPTQ's 3-bit
-codes are one string of bits: 32 codes in three words, of which codes 10 and 21 lie across two.
+W = (codes - zeros) * scales in both, but GPTQ's first format stores each zero minus one. GPTQ
+writes 3-bit codes as one bit string: 32 codes fill three words, and codes 10 and 21 each span two.
 Sources: the packing of AutoGPTQ (`qlinear_cuda.py`), of GPTQModel (`utils/model.py`, the two
 formats) and of AutoAWQ (`linear/gemm.py`).
 """
@@ -27,19 +27,19 @@ _HQQ_NUMBERS = ("scale", "zero")  # in hqq's meta
 
 
 def from_gptq(qweight, qzeros, scales, g_idx=None, nbits=4, zeros_stored_minus_one=True):
-    """A layer of a GPTQ checkpoint as a `QuantizedWeight`; its group size is K / groups.
+    """Convert a layer of a GPTQ checkpoint to a `QuantizedWeight`; its group size is K / groups.
 
     qweight: int32 (K * nbits / 32, N); qzeros: int32 (groups, N * nbits / 32).
     scales: (groups, N), any float dtype.
-    g_idx: the group of each k, (K,) integers. One that is not k // group_size is refused: such
-        groups are not neighbours. Give it where the checkpoint has it.
+    g_idx: the group of each k, (K,) integers. Pass it if the checkpoint has it. It must equal
+        k // group_size, because the kernels need groups of neighbours along k.
     nbits: 2, 3, 4 or 8.
-    zeros_stored_minus_one: true for the checkpoint_format "gptq" (also where none is named), false
-        for "gptq_v2". Symmetric 4-bit layers store 7 in the first and 8 in the second.
+    zeros_stored_minus_one: True for the checkpoint_format "gptq" (also if the checkpoint names
+        none), False for "gptq_v2". Symmetric 4-bit layers store 7 in the first and 8 in the second.
 
-    Raises TypeError or ValueError for other dtypes or shapes, and ValueError where a zero of the
-    first format cannot be known: zero 0 less one does not fit into its bits, and what a library
-    wrote instead (all bits of the word, or a borrow from the next zero) depends on the library.
+    Raises TypeError or ValueError for other dtypes or shapes. Raises ValueError if a zero of the
+    first format is ambiguous: a zero of 0, minus one, does not fit into its bits, and libraries
+    differ in what they write instead (all bits of the word, or a borrow from the next zero).
     """
     check_nbits(nbits)
     if nbits not in (2, 3, 4, 8):
@@ -60,7 +60,7 @@ def from_gptq(qweight, qzeros, scales, g_idx=None, nbits=4, zeros_stored_minus_o
 
 
 def from_awq(qweight, qzeros, scales, nbits=4):
-    """A layer of an AWQ checkpoint (version "gemm") as a `QuantizedWeight`.
+    """Convert a layer of an AWQ checkpoint (version "gemm") to a `QuantizedWeight`.
 
     qweight: int32 (K, N / 8); qzeros: int32 (groups, N / 8); scales: (groups, N), any float dtype.
     nbits: 4, the only width that AutoAWQ packs.
@@ -78,9 +78,9 @@ def from_awq(qweight, qzeros, scales, nbits=4):
 
 
 def codes_of_hqq(layer):
-    """(W_q (N, K) uint8, scales, zeros (N, groups), bits, group_size) of hqq's HQQLinear.
+    """(W_q (N, K) uint8, scales, zeros (N, groups), nbits, group_size) of an hqq HQQLinear.
 
-    hqq need not be installed: what counts is `meta` and `unpack` (hqq 0.2.8).
+    hqq need not be installed: the function only uses the layer's `meta` and `unpack` (hqq 0.2.8).
     """
     meta = getattr(layer, "meta", None)
     if not isinstance(meta, dict) or not callable(getattr(layer, "unpack", None)):
@@ -96,7 +96,7 @@ def codes_of_hqq(layer):
         raise ValueError("the HQQ layer is stored as floats: quantize it with view_as_float=False")
     N, K = meta["shape"]
     group_size, nbits = meta["group_size"] or K, math.ceil(meta["nbits"])
-    nbits = 8 if nbits > 4 else nbits  # hqq keeps 5 and 6 bits in bytes, too
+    nbits = 8 if nbits > 4 else nbits  # hqq stores 5- and 6-bit codes in bytes
     check_group_size(group_size, K)
     is_packed = meta.get("packing", True) is not None
     codes = layer.unpack(dtype=torch.uint8) if is_packed else getattr(layer, "W_q", None)
@@ -121,7 +121,7 @@ def _as_rows_of_channels(tensor):
 
 
 def _read_bits(words, nbits):
-    """Each row of words as one string of bits, lowest first, cut into codes of `nbits`."""
+    """Read each row of words as one bit string, lowest bit first, and cut it into `nbits` codes."""
     bits = words.shape[1] * _WORD_BITS
     if _WORD_BITS % nbits == 0:
         return unpack_over_cols(words, nbits, bits // nbits)

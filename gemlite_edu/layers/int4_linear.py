@@ -1,4 +1,4 @@
-"""A linear layer of frozen int4 weights that gradients go back through."""
+"""`Int4Linear`, a linear layer with frozen int4 weights that passes gradients back to x."""
 
 import torch
 
@@ -22,9 +22,9 @@ def mixed_mm(
     group_size: int,
     transposed: bool,
 ) -> torch.Tensor:
-    """x (M, K) times W^T, or x (M, N) times W if `transposed`; operands as `triton_mixed_mm` has.
+    """x (M, K) times W^T, or x (M, N) times W if `transposed`; operands as for `triton_mixed_mm`.
 
-    On a GPU the Triton kernels compute it for fp16 and bf16 x. Everything else is `reference`.
+    The Triton kernels compute it for fp16 and bf16 x on a GPU, and `reference` everywhere else.
     """
     weight = Int4Weight(packed, scales, zeros, group_size)
     if x.is_cuda and kernels_take(x.device, x.dtype):
@@ -46,7 +46,7 @@ def _remember_the_weight(ctx, inputs, output):
 
 
 def _other_direction(ctx, grad):
-    """y = x W^T has dx = dy W: the same weights, transposed. And so again: d(dy) = d(dx) W^T."""
+    """The backward: y = x W^T gives dx = dy W, the other direction; again, d(dy) = d(dx) W^T."""
     dx = mixed_mm(grad, *ctx.saved_tensors, ctx.group_size, not ctx.transposed)
     return dx, None, None, None, None, None
 
@@ -55,7 +55,7 @@ mixed_mm.register_autograd(_other_direction, setup_context=_remember_the_weight)
 
 
 def reference(x, weight, transposed):
-    """The product by torch alone, for x of any float type: in fp64 for fp64 x, else in fp32."""
+    """The product in plain torch for any float x, computed in fp64 for fp64 x and else in fp32."""
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
     W = weight.dequantize(dtype)
     with torch.autocast(x.device.type, enabled=False):
@@ -63,17 +63,17 @@ def reference(x, weight, transposed):
 
 
 class Int4Linear(FrozenLayer):
-    """y = x Wᵀ + bias with W ~ (codes - zeros) * scales of 4 bits, frozen; x has a gradient.
+    """y = x Wᵀ + bias with frozen 4-bit W ~ (codes - zeros) * scales; x receives a gradient.
 
-    packed: bytes (K / 2, N) of `pack_2xint4`; scales, zeros: (K / group_size, N), fp16, bf16 or
-    fp32; bias: (N,) or None. They are buffers: no optimizer is given them, and `.half()` of a model
-    leaves the types of scales and zeros alone.
+    packed: bytes (K / 2, N) from `pack_2xint4`; scales, zeros: (K / group_size, N), fp16, bf16 or
+    fp32; bias: (N,) or None. All are buffers, so no optimizer receives them, and `.half()` on a
+    model does not change the dtypes of scales and zeros.
 
-    The backward product needs no activations, so none are kept: only the weights, which are there
-    anyway. On a GPU `choose.INT4_RULES` decide how fp16 and bf16 x, and its gradient, are
-    multiplied: by the fused Triton kernels, or many rows by the library, with weights dequantized
-    for the call. fp32 and fp64 x, and the CPU, take torch with weights dequantized for each call.
-    In autocast x becomes its type, unless it is fp64.
+    The backward product needs only the weights, so the layer keeps no activations. On a GPU,
+    `choose.INT4_RULES` decide how to multiply fp16 and bf16 x, and the gradient: the fused Triton
+    kernels take few rows, torch with weights dequantized for the call takes many. For fp32 and fp64
+    x, and on the CPU, torch multiplies by weights dequantized in each call. Autocast converts x to
+    its dtype, unless x is fp64.
 
     >>> layer = Int4Linear.from_linear(torch.nn.Linear(8, 3), group_size=4)
     >>> x = torch.ones(2, 8, requires_grad=True)
@@ -96,7 +96,7 @@ class Int4Linear(FrozenLayer):
 
     @staticmethod
     def from_quantized(q, bias=None, dtype=torch.float32):
-        """The layer for a 4-bit `QuantizedWeight`, its scales and zeros as `dtype`."""
+        """Make the layer from a 4-bit `QuantizedWeight`, with scales and zeros cast to `dtype`."""
         if not isinstance(q, QuantizedWeight):
             raise TypeError(f"from_quantized takes a QuantizedWeight, got {type(q).__name__}")
         weight = Int4Weight.from_quantized(q, dtype)
@@ -104,9 +104,9 @@ class Int4Linear(FrozenLayer):
 
     @staticmethod
     def from_linear(linear, group_size=None):
-        """The layer for a torch.nn.Linear, quantized by `quantize_linear`; group_size as there.
+        """Quantize a torch.nn.Linear with `quantize_linear`, which defines group_size.
 
-        Scales and zeros have the type of its weight if that has 16 bits, else they are fp32.
+        Scales and zeros have the dtype of the weight if it has 16 bits, and else fp32.
         """
         if not isinstance(linear, torch.nn.Linear):
             raise TypeError(f"from_linear takes a torch.nn.Linear, got {type(linear).__name__}")
@@ -118,7 +118,7 @@ class Int4Linear(FrozenLayer):
 
     @staticmethod
     def from_hqqlinear(hqq_linear):
-        """The layer of the codes, scales and zeros that hqq found for its HQQLinear of 4 bits."""
+        """Make the layer from the codes, scales and zeros of a 4-bit HQQLinear."""
         W_q, scales, zeros, nbits, group_size = codes_of_hqq(hqq_linear)
         if nbits != 4:
             raise ValueError(f"the HQQ layer has {nbits} bits: quantize it with nbits=4")
@@ -137,13 +137,13 @@ class Int4Linear(FrozenLayer):
         return y.reshape(*x.shape[:-1], self.out_features)
 
     def extra_repr(self):
-        """Sizes, group size and type of the codes."""
+        """The sizes, the group size, and whether codes are signed (s4) or unsigned (u4)."""
         codes = "s4" if self.packed.dtype == torch.int8 else "u4"
         sizes = f"in_features={self.in_features}, out_features={self.out_features}"
         return f"{sizes}, group_size={self.group_size}, {codes}, bias={self.bias is not None}"
 
     def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
-        """Refuses bytes of the other type, which mean other codes; torch would convert them."""
+        """Refuse bytes of the other dtype: they mean other codes, but torch would cast them."""
         saved = state.get(prefix + "packed")
         if isinstance(saved, torch.Tensor) and saved.dtype != self.packed.dtype:
             errors.append(f"{prefix}packed: it has {self.packed.dtype}, and the file {saved.dtype}")
