@@ -1,1 +1,1 @@
-"""What compiles and runs the kernels' texts, on a GPU and on a CPU."""
+"""The runners, which compile and run the kernels' source texts on a GPU or a CPU."""

@@ -1,7 +1,7 @@
-"""Compiled kernels on disk, in folders named by a hash of everything that made them.
+"""Cache compiled kernels on disk, in folders named by a hash of everything that went into them.
 
-A build happens in a fresh folder that is renamed when complete: a build that was killed leaves no
-trace that matters, and of two that race, the first to finish wins and both succeed.
+Each build fills a fresh folder and renames it when complete. A killed build therefore leaves only
+an unused folder, and when two builds race, the first to finish wins and both succeed.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ def cached_build(key, build):
 
 
 def program_identity(path):
-    """A str that changes when the program at `path` is replaced, without running it."""
+    """A str that changes when the program at `path` is replaced; the program is not run."""
     real = os.path.realpath(path)
     status = os.stat(real)
     return f"{real} {status.st_size} {status.st_mtime_ns}"

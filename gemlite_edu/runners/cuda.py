@@ -1,6 +1,7 @@
-"""CUDA kernels on the GPU, compiled by `torch.utils.cpp_extension.load_inline`.
+"""Run CUDA kernels on the GPU; `torch.utils.cpp_extension.load_inline` compiles them.
 
-No torch header is compiled: ctypes calls an `extern "C"` entry, kernels/cuda/shared/bindings.cu.
+Builds need no torch headers, because ctypes calls the `extern "C"` functions of
+kernels/cuda/shared/bindings.cu.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ import torch
 from gemlite_edu.kernels import sources
 from gemlite_edu.runners.build_cache import cached_build, program_identity
 
-# torch switches the conversions of half off; the kernels may use them, as plain CUDA does.
+# torch disables half's operators and conversions; the kernels use them, as plain CUDA allows.
 _FLAGS = [
     "-O3",
     "-std=c++17",
@@ -34,10 +35,10 @@ _BUILDING = threading.Lock()  # a build changes PATH and stdout of the whole pro
 
 
 def build_kernel(text, entry, defines, capability, replace=None):
-    """The loaded library of the kernel function `entry` in `text`, for one GPU architecture.
+    """Compile the kernel function `entry` in `text` for one GPU architecture; returns the library.
 
-    defines: dict of macro values. replace: the learner's texts in it, to quote in a compile error.
-    Raises KernelTextError where the text does not compile, RuntimeError without nvcc.
+    defines: {macro: value}. replace: the learner's texts in `text`, quoted in compile errors.
+    Raises KernelTextError if the text does not compile, RuntimeError if there is no nvcc.
     """
     flags = [*_FLAGS, architecture_flag(capability), f"-DKERNEL={entry}"]
     flags += [f"-D{name}={value}" for name, value in defines.items()]
@@ -48,9 +49,10 @@ def build_kernel(text, entry, defines, capability, replace=None):
 
 
 def architecture_flag(capability):
-    """Of nvcc, for that GPU alone; of Hopper with wgmma, which no other GPU has.
+    """The nvcc flag that compiles for this GPU only; for Hopper it includes wgmma.
 
-    In the short form, -arch=sm_90a, nvcc 13.0 compiles for compute_90 too, which has no wgmma.
+    The short form -arch=sm_90a does not work: with it, nvcc 13.0 also compiles for compute_90,
+    which has no wgmma.
     """
     major, minor = capability
     number = f"{major}{minor}{'a' if capability == (9, 0) else ''}"
@@ -58,11 +60,12 @@ def architecture_flag(capability):
 
 
 class ReadyLaunch:
-    """A launch of which all is decided but where its tensors are; callable from several threads.
+    """A prepared launch that needs only the tensors' pointers; several threads may call it.
 
-    library: of `build_kernel`. launch: a `Launch`. device: a torch.device with index.
-    behind: a `ReadyLaunch` of two tensors that the same call launches first: it makes the second of
-    the first, and this one reads that. A call takes the first, the second, and the others of this.
+    library: from `build_kernel`. launch: a `Launch`. device: a torch.device with an index.
+    behind: a `ReadyLaunch` that the same call launches first. It reads its first tensor and writes
+    its second one, which this launch reads. A call then takes the pointers of those two tensors,
+    followed by the other tensors of this launch.
     """
 
     def __init__(self, library, launch, device, behind=None):
@@ -79,9 +82,9 @@ class ReadyLaunch:
             self._blocks = f"{behind._blocks}, then of {self._blocks}"
 
     def __call__(self, pointers):
-        """Launch on the current stream of the device.
+        """Launch on the device's current stream.
 
-        pointers: where its tensors begin, y last; 0 for one that is not there.
+        pointers: the addresses of the tensors, y last; 0 for an absent tensor.
         """
         error = self.launch(self.numbers(pointers))
         if error:
@@ -91,19 +94,19 @@ class ReadyLaunch:
             )
 
     def numbers(self, pointers):
-        """What `launch` takes of bindings.cu."""
+        """The packed stream and pointers that `launch` of bindings.cu reads."""
         stream = torch._C._cuda_getCurrentRawStream(self._device)
         return _struct_of(1 + len(pointers)).pack(stream, *pointers)
 
 
 @cache
 def _struct_of(count):
-    """So many integers of 64 bits."""
+    """A struct of `count` 64-bit integers."""
     return struct.Struct(f"{count}q")
 
 
 def find_nvcc():
-    """Path of CUDA's compiler: from $CUDA_HOME, PATH or /usr/local/cuda. RuntimeError if none."""
+    """Path of nvcc, from PATH, $CUDA_HOME or /usr/local/cuda; RuntimeError if there is none."""
     home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
     path = shutil.which("nvcc") or shutil.which(f"{home}/bin/nvcc")
     if path:
@@ -136,7 +139,7 @@ def _build(folder, text, flags, replace):
 
 @contextlib.contextmanager
 def _ninja_on_path():
-    """load_inline runs ninja by name; pip puts it beside python, which may not be on PATH."""
+    """Put python's folder on PATH: pip installs ninja there, and load_inline runs it by name."""
     before = os.environ.get("PATH", os.defpath)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{before}"
     try:

@@ -1,4 +1,4 @@
-"""What a bug report needs, in a few lines: `python -m gemlite_edu.runners.info`."""
+"""Print the facts that a bug report needs: `python -m gemlite_edu.runners.info`."""
 
 import os
 import platform
@@ -10,7 +10,7 @@ from gemlite_edu.runners.build_cache import cache_folder
 
 
 def report():
-    """Versions, compilers and devices as text, `name: value` in each line; what lacks says why."""
+    """Versions, compilers and devices as lines `name: value`; a missing one gives the reason."""
     facts = {
         "gemlite_edu": gemlite_edu.__version__,
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""`Kernel`: one way to call every CUDA kernel."""
+"""`Kernel`, the one way to call every CUDA kernel."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ _CPU = torch.device("cpu")
 
 
 class Kernel:
-    """A kernel with all that is compile-time decided. Made by `load`; `source` is its CUDA text.
+    """A kernel with all its compile-time choices, made by `load`; `source` is its CUDA text.
 
     >>> from gemlite_edu import load, quantize_linear
     >>> q = quantize_linear(torch.arange(-8.0, 8.0).expand(3, 16), nbits=4)
@@ -28,27 +28,27 @@ class Kernel:
 
     @property
     def name(self):
-        """The name that `load` knows it by."""
+        """The kernel's name, as `load` takes it."""
         return self.spec.name
 
     @property
     def nbits(self):
-        """Bits of a code, where the caller chose them."""
+        """Bits per code, if the caller chose them; otherwise None."""
         return self.spec.nbits
 
     @property
     def x_dtype(self):
-        """Type of x."""
+        """The dtype of x."""
         return self.spec.x_dtype
 
     @property
     def y_dtype(self):
-        """Type of y."""
+        """The dtype of y."""
         return self.spec.y_dtype
 
     @property
     def group_size(self):
-        """Neighbours along K that share a scale; None: all of a row."""
+        """How many neighbours along K share a scale; None: the whole row."""
         return self.spec.group_size
 
     @property
@@ -69,15 +69,15 @@ class Kernel:
         return f"{self.spec.title}{holes}"
 
     def layout(self, K):
-        """The layout of the words that the kernel reads of K codes in a row."""
+        """The layout of the packed words for rows of K codes."""
         return self.spec.layout(K)
 
     def pack(self, W_q, *others, **named):
-        """(W, scales, zeros), what a call of a fast kernel takes, of codes W_q (N, K) uint8.
+        """Pack codes W_q (N, K) uint8 for a fast kernel: returns (W, scales, zeros) for a call.
 
-        others: scales and zeros, numbers or float32 tensors (1, 1), (N, 1) or
-        (N, K // group_size); before them, of 1:2 sparse weights, `kept` (N, K) from
-        `tiled_sparsity_50`. ValueError for numbers that do not fit, or a kernel whose words the
+        others: scales and zeros, numbers or float32 tensors (1, 1), (N, 1) or (N, K // group_size).
+        For 1:2 sparse weights, `kept` (N, K) from `tiled_sparsity_50` comes before them.
+        Raises ValueError for values out of range, and for the other kernels, whose words the
         functions of `gemlite_edu.packing` make.
         """
         return self.spec.pack(W_q, *others, **named)
@@ -85,19 +85,21 @@ class Kernel:
     def __call__(self, x, W, scales=None, zeros=None, out=None, *, token_scales=None, N=None):
         """`y[m, n] = sum_k scales[n, g] * (W_q[n, k] - zeros[n, g]) x[m, k]`, or `y = x Wᵀ`.
 
-        g = k // group_size is the group of k. x: (M, K) of x_dtype. out: (M, N) of y_dtype to write
-        into; a new tensor otherwise. Returns y (M, N). W, scales and zeros, by the kernel's name:
+        g = k // group_size is the group of k. x: (M, K) of x_dtype. out: (M, N) of y_dtype, which
+        the kernel overwrites; None: a new tensor. Returns y (M, N). The kernel's name decides which
+        W, scales and zeros it takes:
 
-        - gemv_a16w16_*: W (N, K) of x_dtype, and neither scales nor zeros.
-        - gemv_*: words int32 as `packing` makes them; scales, zeros: numbers, or float32 tensors
-          (1, 1), (N, 1) or (N, K // group_size); for int8 x int32 ones, and scales left out are 1.
-        - *_fast: all three as `pack` makes them.
-        - *_a8w2_*: words of `pack_bitnet_2bit` and no zeros; token_scales; N, the number of
-          outputs (None: all rows of W, a multiple of 16). scales and token_scales: 1, a number, or
-          float32 tensors (N,) or (N, 1), (M,) or (M, 1). Sums are exact; y of 16 bits is the sum as
-          float32, times the product of its two factors, rounded.
+        - gemv_a16w16_*: W (N, K) of x_dtype, without scales and zeros.
+        - gemv_*: int32 words that `packing` makes; scales, zeros: numbers, or float32 tensors
+          (1, 1), (N, 1) or (N, K // group_size). For int8 x the tensors are int32, and scales
+          default to 1.
+        - *_fast: W, scales and zeros that `pack` makes.
+        - *_a8w2_*: words from `pack_bitnet_2bit`, without zeros; N, the number of outputs (None:
+          all rows of W, a multiple of 16). scales: None for 1, a number, or a float32 tensor (N,)
+          or (N, 1); token_scales: likewise with M. Sums are exact. For a 16-bit y the kernel
+          converts the sum to float32, multiplies it by the product of both scales, and rounds.
 
-        On CUDA tensors it runs on their device's current stream, on CPU tensors in the simulator.
+        The kernel runs on the current stream for CUDA tensors, in the simulator for CPU tensors.
         Raises TypeError or ValueError for operands that do not fit.
         """
         tensors, (M, N, _), plan = self._planned(x, W, scales, zeros, token_scales, N)
@@ -111,12 +113,12 @@ class Kernel:
         return out
 
     def inspect(self, x, W, scales=None, zeros=None, *, token_scales=None, N=None):
-        """A `Report` of what the kernel does to memory with these operands, and of what is wrong.
+        """A `Report` on the kernel's memory accesses with these operands, and on its errors.
 
-        It runs in the simulator under instruments: requests, sectors, wavefronts per line, and each
-        access checked. Operands as for a call, on the CPU; M at least 1. `report.y` is the output.
-        Raises what a call raises for wrong operands; what the kernel does wrong is in
-        `report.findings`.
+        The simulator runs the kernel with instruments, which count requests, sectors and wavefronts
+        per line, and check each access. The operands are those of a call, on the CPU, with M at
+        least 1. `report.y` is the output, and `report.findings` lists what the kernel does wrong.
+        Raises the errors of a call for operands that do not fit.
         """
         tensors, (M, N, K), plan = self._planned(x, W, scales, zeros, token_scales, N)
         check_inspectable(x)
@@ -133,28 +135,28 @@ class Kernel:
 
     @property
     def threads_per_block(self):
-        """Threads in each block of a launch."""
+        """Number of threads per block."""
         return self.plan().product.threads
 
     def grid(self, M, N):
-        """Blocks (x, y) of a launch for y of shape (M, N)."""
+        """The grid (x, y), in blocks, of a launch for y (M, N)."""
         return self.plan(M, N).product.grid
 
     def plan(self, M=1, N=None, K=None, device=_CPU):
-        """The `Plan` of a call for y (M, N) on `device`; sizes left out are the kernel's usual."""
+        """The `Plan` of a call for y (M, N) on `device`; N and K default to `spec.usual_shape`."""
         usual_N, usual_K = self.spec.usual_shape
         return self.spec.plan(M, N or usual_N, K or usual_K, machine_of(device))
 
     def compile_for_simulator(self, M=1, N=None, K=None):
-        """Path of the simulator's library for such shapes, compiled if it is not in the cache."""
+        """Compile for the simulator and these shapes, unless cached; returns the library's path."""
         return self._program.build(self.plan(M, N, K), _CPU)
 
     def compile_for_gpu(self, device, M=1, N=None, K=None):
-        """The loaded library for such shapes on `device`, compiled if it is not in the cache."""
+        """Compile for `device` and these shapes, unless cached; returns the loaded library."""
         return self._program.build(self.plan(M, N, K, device), device)
 
     def _planned(self, x, W, scales, zeros, token_scales, N):
-        """({name: tensor}, (M, N, K), the `Plan`) of a call, once all fit each other."""
+        """({name: tensor}, (M, N, K), the `Plan`) of a call, after checking all operands."""
         check_devices(x, W, self.device)
         M, N, K = shape = self.spec.shape(x, W, N)
         plan = self.spec.plan(max(M, 1), N, K, machine_of(x.device))

@@ -1,4 +1,4 @@
-"""`load`: the kernels by name."""
+"""`load`, which finds a CUDA kernel by name."""
 
 import torch
 
@@ -21,22 +21,24 @@ def load(
     y_dtype=None,
     fragment=None,
 ):
-    """The `Kernel` `name`, ready to be called: `y = kernel(x, W, scales, zeros)`.
+    """Return the `Kernel` called `name`; call it as `y = kernel(x, W, scales, zeros)`.
 
-    nbits: width of the codes, 1 to 8, for kernels whose name says wn; 8, 4, 2 or 1 of the fast
-        GEMV, 8, 4 or 2 of the fast product.
-    x_dtype: of x; None is the kernel's first: torch.float16, or torch.int8 where its name says a8.
-    replace: {hole: CUDA text} to stand in the kernel's holes, e.g. {"dequant_dot": my_text}.
+    nbits: width of the codes for kernels with wn in their name: 1 to 8; the fast GEMV takes 8, 4, 2
+        or 1, the fast GEMM 8, 4 or 2.
+    x_dtype: dtype of x; None: torch.float16, or torch.int8 for kernels with a8 in their name.
+    replace: {hole: CUDA text} to put into the kernel's holes, e.g. {"dequant_dot": my_text}.
     device: "cpu" compiles for the simulator now, "cuda" for the current GPU now; "auto" compiles at
-        the first call for where its tensors are. How many rows x has is compiled in, as 1, 2, 4 or
-        8 at a time; "now" compiles for one.
+        the first call, for the device of its tensors. A build handles 1, 2, 4 or 8 rows of x at a
+        time; "cpu" and "cuda" compile now for one row.
     time_limit: seconds of processor time after which the simulator stops a kernel.
-    group_size: how many neighbours along K share a scale and zero; None: all of a row.
-    y_dtype: of ternary kernels: torch.int32, as None, or torch.float16 or torch.bfloat16, scaled.
-    fragment: of gemm_a8w2_wmma: "8x32x16", "16x16x16", as None, or "32x8x16": tokens x outputs x k.
+    group_size: how many neighbours along K share a scale and zero; None: the whole row.
+    y_dtype: for ternary kernels: torch.int32 (the default), or torch.float16 or torch.bfloat16,
+        which are scaled.
+    fragment: for gemm_a8w2_wmma, as tokens x outputs x k: "8x32x16", "16x16x16" (the default) or
+        "32x8x16".
 
-    Raises ValueError or TypeError for unknown names, widths, dtypes, holes and texts that do not
-    compile; RuntimeError without a compiler.
+    Raises ValueError or TypeError for unknown names, widths, dtypes and holes, and for texts that
+    do not compile; RuntimeError if there is no compiler.
     """
     if not isinstance(name, str) or name not in KERNELS:
         raise ValueError(f"there is no kernel {name!r}; there are {', '.join(KERNELS)}")

@@ -9,15 +9,15 @@ _PATH = Path(__file__).parent.parent / "data" / "nsight_nvidia_h200.json"
 
 @cache
 def recorded():
-    """The record: "device", "date", "ncu" (its version), "metrics" {counter: metric of ncu}, and
-    "kernels" {kernel: {counter: value}}."""
+    """The record, with keys "device", "date", "ncu" (its version), "metrics" {counter: ncu metric}
+    and "kernels" {kernel: {counter: value}}."""
     return json.loads(_PATH.read_text(encoding="utf-8"))
 
 
 def where_recorded(kernel, group_size=None):
-    """Which device and when, if the record has a kernel whose name begins so; else "".
+    """The device and date of the record if it has a kernel whose name begins like this; else "".
 
-    group_size: of the scales, of which a name ends with "groups of 128"; None: it does not.
+    group_size: a recorded name with groups ends with e.g. "groups of 128"; None: no groups.
     """
     end = "" if group_size is None else f"groups of {group_size}"
     names = [name for name in recorded()["kernels"] if name.startswith(kernel)]

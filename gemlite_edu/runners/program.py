@@ -1,7 +1,7 @@
-"""`Program`: a kernel's CUDA text on either machine, a GPU or the simulator.
+"""`Program`, which runs a kernel's CUDA text on either machine, a GPU or the simulator.
 
-Both machines are used in the same three ways: `build` compiles, `run` launches a plan, and
-`inspect`, which the simulator alone can do, runs a plan under instruments.
+On both machines `build` compiles the text and `run` launches a plan. `inspect` runs a plan with
+instruments, which only the simulator has.
 """
 
 import torch
@@ -15,8 +15,8 @@ from gemlite_edu.runners import simulator
 class Program:
     """The CUDA text `name` with the learner's `replace` {hole: text}, built when first needed.
 
-    Plans may launch other texts too, those that prepare x: they are as they ship.
-    time_limit: seconds after which the simulator stops a kernel.
+    A plan may also launch other texts, which prepare x; `replace` does not apply to those.
+    time_limit: seconds of processor time after which the simulator stops a kernel.
     """
 
     def __init__(self, name, replace=None, time_limit=60.0):
@@ -25,9 +25,9 @@ class Program:
         self._libraries = {}
 
     def build(self, plan, device):
-        """The library of the plan's product for `device`; every text of the plan is compiled.
+        """Compile every text of the plan for `device`; returns the library of the plan's product.
 
-        For a GPU it is loaded; for the simulator it is a path.
+        For a GPU this is a loaded library, for the simulator a path.
         """
         return [self._built(launch, device) for launch in plan.launches][-1]
 
@@ -42,7 +42,7 @@ class Program:
             out.copy_(y)
 
     def ready(self, plan, device):
-        """The plan on a GPU, called with `pointers_of` the tensors, x first and y last."""
+        """A function that runs the plan on a GPU; call it with `pointers_of` (x, ..., y)."""
         from gemlite_edu.runners import cuda
 
         behind = None
@@ -60,7 +60,7 @@ class Program:
         return launch_with_image
 
     def inspect(self, plan, tensors, y, title, recorded):
-        """A `Report` of the plan's product in the simulator under instruments; it writes to `y`."""
+        """Run the plan's product in the simulator with instruments: fill `y`, return a `Report`."""
         launch, tensors = plan.product, self._prepared(plan, tensors)
         _poison(y)
         library = simulator.build_instrumented_kernel(
@@ -95,7 +95,7 @@ class Program:
         self._simulate_launch(plan.product, self._prepared(plan, tensors), out)
 
     def _prepared(self, plan, tensors):
-        """The tensors of the plan's product, with the image of x if it reads one."""
+        """The tensors of the plan's product; the image of x replaces x if the product reads it."""
         if not plan.image_halves:
             return tensors
         x, *_ = tensors.values()
@@ -113,7 +113,7 @@ class Program:
 
 
 def _arguments(launch, tensors, out):
-    """The simulator's arguments: the tensors, y, and the integers of the launch."""
+    """The arguments for the simulator: the tensors, y, and the launch's integers."""
     arguments = [
         simulator.NullPointer() if value is None else simulator.Tensor(name, value)
         for name, value in tensors.items()
@@ -123,5 +123,5 @@ def _arguments(launch, tensors, out):
 
 
 def _poison(y):
-    """Fill y, before a kernel writes it, with NaN, or with the least int32."""
+    """Fill y with NaN, or with the smallest int32, so that an output left unwritten shows."""
     y.fill_(torch.nan if y.dtype.is_floating_point else torch.iinfo(y.dtype).min)

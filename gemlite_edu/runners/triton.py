@@ -1,8 +1,8 @@
-"""Triton kernels, loaded once for each of Triton's two modes: compiled, and interpreted.
+"""Load the Triton kernels once for each of Triton's two modes, compiled and interpreted.
 
-A kernel's file is an ordinary module; what differs is what `triton.jit` makes of its functions. A
-file, and the files that it imports, are loaded in the mode asked for, so that CPU and CUDA tensors
-work side by side in one process.
+A kernel's file is an ordinary module, whose functions `triton.jit` turns into compiled or
+interpreted kernels. Loading the file, and the files that it imports, once per mode lets CPU and
+CUDA tensors work side by side in one process.
 """
 
 import importlib
@@ -23,9 +23,9 @@ _one_at_a_time = threading.RLock()  # the interpreter changes triton for the who
 
 
 def launch(function, interpreted, grid, *arguments, watched=False, **meta):
-    """Run a kernel that `kernel` or `replaced` gave.
+    """Run a kernel that `kernel` or `replaced` returned.
 
-    watched: in the interpreter, accesses outside of its tensors are a KernelFault.
+    watched: in the interpreter, an access outside the kernel's tensors raises KernelFault.
     """
     if not interpreted:
         with _one_at_a_time:
@@ -46,10 +46,10 @@ def kernel(name, interpreted):
 
 
 def replaced(name, interpreted, functions):
-    """Like `kernel`, with {name: python function} in place of the functions of that name.
+    """Like `kernel`, with the functions in the file replaced by {name: python function}.
 
-    They may be a kernel, or `unpack`; the names of the file that they come into are in their scope,
-    those of the place where they were written are not.
+    You may replace the kernel itself, or `unpack`. A replacement sees the global names of the
+    kernel's file, not those of the file where it was written.
     """
     return _replaced(name, interpreted, tuple(functions.items()))
 
@@ -68,7 +68,7 @@ def _replaced(name, interpreted, functions):
 
 
 def _package(mode):
-    """A package beside this one, with the same files, for the modules of one mode."""
+    """A package that loads the kernels' files for one mode, separately from the other mode."""
     package = ModuleType(f"{__name__}_{mode}")
     package.__path__ = [str(FOLDER)]
     return sys.modules.setdefault(package.__name__, package)
@@ -88,7 +88,7 @@ def _jitted(function, interpreted):
 
 @contextmanager
 def _mode(interpreted):
-    """While this lasts, `triton.jit` makes functions for that mode."""
+    """Within this context, `triton.jit` makes functions for the given mode."""
     from triton import knobs
 
     with _one_at_a_time, knobs.runtime.scope():
@@ -97,8 +97,8 @@ def _mode(interpreted):
 
 
 def _in_scope_of(module, function):
-    """The function, with a module's names as its globals."""
-    function = getattr(function, "fn", function)  # as the learner may have jitted it
+    """A copy of the function that takes its globals from `module`."""
+    function = getattr(function, "fn", function)  # the learner may have jitted it
     copy = FunctionType(
         function.__code__,
         vars(module),

@@ -1,1 +1,1 @@
-"""Triton's interpreter: Triton kernels on a CPU, with every access checked."""
+"""Run Triton kernels on a CPU in Triton's interpreter, with every access checked."""

@@ -1,7 +1,7 @@
-"""Every access of an interpreted kernel, checked against the tensors that it was given.
+"""Check every access of an interpreted kernel against the tensors that it was given.
 
-The interpreter reads and writes wherever a pointer points: one wrong offset ends the whole process,
-or silently changes something else. `watch` looks at the addresses first.
+The interpreter reads and writes wherever a pointer points, so one wrong offset crashes the process
+or silently changes other data. `watch` checks the addresses first.
 """
 
 import re
@@ -22,9 +22,10 @@ _WATCHED = {
 
 @contextmanager
 def watch(kernel_name, tensors):
-    """While this lasts, an interpreted access outside of `tensors` {name: tensor} is an error.
+    """Within this context, an interpreted access outside `tensors` {name: tensor} is an error.
 
-    Raises KernelFault, with the program, the line, and the nearest tensor of those that it names.
+    Raises KernelFault with the program, the line, and the nearest of the tensors that the line
+    names.
     """
     from triton.runtime.interpreter import InterpreterBuilder
 
@@ -80,12 +81,12 @@ def _span(tensor):
 
 
 def _named_in(line, tensors):
-    """The tensors that a line names, if any: what lies beside one in memory is chance."""
+    """The tensors that the line names, or all if it names none: memory order alone is chance."""
     return {name: t for name, t in tensors.items() if re.search(rf"\b{name}\b", line)} or tensors
 
 
 def _place(address, tensors):
-    """Where an address lies, in elements of the nearest tensor."""
+    """Describe where an address lies, counted in elements of the nearest tensor."""
 
     def distance(item):
         start = item[1].data_ptr()
@@ -98,13 +99,13 @@ def _place(address, tensors):
 
 
 def _line(kernel_name):
-    """The line of the kernel's text that is running, "" where it is not known."""
+    """The line of the kernel's text that is running, or "" if it is not known."""
     frames = [f for f in traceback.extract_stack() if f.name == kernel_name]
     return frames[-1].line or "" if frames else ""
 
 
 def _fault_in(error):
-    """The KernelFault that the interpreter has wrapped into errors of its own."""
+    """The KernelFault inside the errors in which the interpreter has wrapped it, or None."""
     while error is not None:
         if isinstance(error, KernelFault):
             return error

@@ -1,4 +1,4 @@
-"""How often interpreted kernels load from each tensor, and how many bytes they ask for."""
+"""Count how often interpreted kernels load from each tensor, and how many bytes they request."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass
 class Loads:
-    """times: of a `tl.load`, each in each program that comes to it. nbytes: asked for, in all."""
+    """times: executions of `tl.load`, over all programs. nbytes: total bytes they requested."""
 
     times: int = 0
     nbytes: int = 0
@@ -16,9 +16,9 @@ class Loads:
 
 @contextmanager
 def count_loads(tensors):
-    """While this lasts, loads from `tensors` {name: CPU tensor} are counted: {name: `Loads`}.
+    """Within this context, count loads from `tensors` {name: CPU tensor} as {name: `Loads`}.
 
-    A load is counted for the tensor in which its first element lies.
+    A load counts for the tensor that contains its first element.
     """
     from triton.runtime.interpreter import InterpreterBuilder
 

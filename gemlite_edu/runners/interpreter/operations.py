@@ -1,4 +1,4 @@
-"""What interpreted kernels compute, counted: one operation for each element of a result."""
+"""Count what interpreted kernels compute: one operation for each element of a result."""
 
 from collections import Counter
 from contextlib import ExitStack, contextmanager
@@ -15,10 +15,10 @@ _KINDS = {
 
 @contextmanager
 def count_operations():
-    """While this lasts, operations of interpreted kernels are counted: {kind: operations}.
+    """Within this context, count the operations of interpreted kernels as {kind: operations}.
 
-    mask and shift are of integers, convert is from an integer to a float, multiply and add are of
-    floats. Sums along an axis (tl.sum), addresses and truth values are not counted.
+    mask and shift take integers, convert turns an integer into a float, multiply and add take
+    floats. Sums along an axis (tl.sum), addresses and truth values do not count.
     """
     from triton.runtime.interpreter import InterpreterBuilder
 

@@ -1,8 +1,8 @@
-"""Triton's interpreter, put into place for one launch and taken away after it.
+"""Install Triton's interpreter for one launch, and remove it afterwards.
 
-The interpreter rewrites `triton.language` while it runs, and leaves some of that behind: a kernel
-compiled later in the same process would fail. And it lacks the functions that triton itself wrote
-in Triton (`tl.zeros`, `tl.cdiv`), unless TRITON_INTERPRET was set for the whole process.
+While it runs, the interpreter patches `triton.language` and does not undo all of it, so a kernel
+compiled later in the same process would fail. It also lacks the functions that triton itself
+implements in Triton (`tl.zeros`, `tl.cdiv`), unless TRITON_INTERPRET is set for the whole process.
 """
 
 import inspect
@@ -12,7 +12,7 @@ from functools import cache
 
 @contextmanager
 def interpreting():
-    """While this lasts, functions jitted for the interpreter can be launched."""
+    """Within this context, functions jitted for the interpreter can be launched."""
     from triton.runtime import interpreter
 
     places = _places()
@@ -22,7 +22,7 @@ def interpreting():
         _replace_builtins_once()
         for module, name, function in _written_in_triton():
             setattr(module, name, function)
-            module.interpreter_semantic = interpreter.interpreter_semantic  # their own text asks it
+            module.interpreter_semantic = interpreter.interpreter_semantic  # their code looks it up
         yield
     finally:
         for place, names in zip(places, before, strict=True):
@@ -30,7 +30,7 @@ def interpreting():
 
 
 def _patch_after_the_interpreter():
-    """Triton 3.6 makes an int of a one-element array, which numpy 2.4 no longer does."""
+    """Fix `tensor.__index__`: Triton 3.6 converts a one-element array to int, numpy 2.4 refuses."""
     from triton.runtime import interpreter
 
     original = interpreter._patch_lang_tensor
@@ -43,9 +43,9 @@ def _patch_after_the_interpreter():
 
 
 def _replace_builtins_once():
-    """The interpreter looks for builtins to replace at every call of a function that a kernel uses.
+    """Replace triton's builtins once, instead of at every call of a function that a kernel uses.
 
-    That search took a quarter of its time, and found nothing after the first call.
+    The interpreter's repeated search took a quarter of its time and found nothing after the first.
     """
     from triton.runtime import interpreter
 
@@ -62,14 +62,14 @@ def _replace_builtins_once():
 
 @cache
 def _builtins(place):
-    """{name: function} of the builtins in a module or class of triton that is not yet changed."""
+    """{name: function} of the builtins in a module or class of triton that is not yet patched."""
     from triton.language import core
 
     return {name: f for name, f in inspect.getmembers(place) if core.is_builtin(f)}
 
 
 def _places():
-    """Every module and class of triton that the interpreter changes."""
+    """Every module and class of triton that the interpreter patches."""
     import triton.language as tl
     from triton.language import core, standard
     from triton.runtime import interpreter
@@ -80,7 +80,7 @@ def _places():
 
 @cache
 def _written_in_triton():
-    """[(module, name, the function for the interpreter)]."""
+    """[(module, name, interpretable function)] for the functions that triton wrote in Triton."""
     import triton.experimental.gluon  # noqa: F401  a launch imports it, and it must see tl as it was
     import triton.language as tl
     from triton.language import standard
