@@ -1,1 +1,1 @@
-"""The texts of the kernels, and how the host launches them."""
+"""The kernels' source texts, and the host code that plans their launches."""

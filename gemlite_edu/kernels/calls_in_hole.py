@@ -1,13 +1,13 @@
-"""From a line that the learner did not write to the lines of theirs that call it.
+"""Trace a line that the learner did not write to the learner's lines that call it.
 
-A learner's text stands in a hole of the kernel; what is wrong may show in a line around it.
+The learner's text fills a hole of the kernel, but its error may show in a line around the hole.
 """
 
 import re
 
 _DIRECTIVE = re.compile(r'\s*#\s*line (\d+)(?: "(.*)")?')
 _REPLACED_HOLE = re.compile(r'^// BEGIN HOLE (\w+)\n#line 1 "\1"$', re.MULTILINE)
-# The first line of a function's definition, which starts at the margin and has no semicolon.
+# Matches the first line of a function definition, which is not indented and has no semicolon.
 _DEFINITION = re.compile(r"(?=\w)[\w:<>*&, ]*?(?<!\w)(?!__)(\w+)\([^;=]*(?:\{.*)?$")
 
 
@@ -25,8 +25,9 @@ def lines_by_place(source):
 
 
 def lead_to_own_line(place, source):
-    """What to say of a "file:line" that is not in a replaced hole, "" if it is or if none is.
+    """A hint for an error at a "file:line" outside the replaced holes.
 
+    Returns "" if the line is inside a replaced hole, or if no hole is replaced.
     source: the expanded kernel.
     """
     holes = _REPLACED_HOLE.findall(source)
@@ -40,7 +41,7 @@ def lead_to_own_line(place, source):
 
 
 def _own_calls(place, lines, holes):
-    """The lines of the replaced holes that call the function at `place`, also through others."""
+    """The lines in replaced holes that call the function at `place`, directly or indirectly."""
     function_at = _functions(lines)
     reaching = {function_at.get(place)} - {None}
     around = {at: line for at, line in lines.items() if at.rpartition(":")[0] not in holes}
@@ -58,7 +59,7 @@ def _own_calls(place, lines, holes):
 
 
 def _functions(lines):
-    """{place: name of the function around it}"""
+    """{place: name of the function that contains it}"""
     found, name = {}, None
     for place, line in lines.items():
         definition = _DEFINITION.match(line)

@@ -1,4 +1,4 @@
-"""Weights in the layouts of the fast kernels, as their texts must know them: `FastWeights`."""
+"""`FastWeights`: what the source of a fast kernel must know about its packed weights."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +13,12 @@ from gemlite_edu.packing.sparse_1in2 import SparseTiles
 FLOATS = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16", torch.float32: "float"}
 
 _LONG_PART = 128
-# Warps of a block, as many as the registers allow; a row of W with fewer steps has fewer.
+# {nbits: warps per block}, limited by registers; a launch uses fewer if a row of W has fewer steps.
 _WARPS = {8: 32, 4: 32, 2: 16, 1: 16}
 
 
 class Types(NamedTuple):
-    """torch dtypes of x and y, and of the other tensors; any of those that are not there."""
+    """The torch dtypes of x, y and the other tensors; an absent tensor may have any of them."""
 
     x: torch.dtype
     y: torch.dtype
@@ -29,7 +29,7 @@ class Types(NamedTuple):
 
     @property
     def defines(self):
-        """What they are in CUDA; ValueError for one that no text takes."""
+        """{macro: CUDA type}; ValueError for a dtype that no kernel supports."""
         for name, dtype in self._asdict().items():
             if dtype not in FLOATS:
                 raise ValueError(f"{name} must be float16, bfloat16 or float32, got {dtype}")
@@ -39,9 +39,9 @@ class Types(NamedTuple):
 
 @dataclass(frozen=True)
 class FastWeights:
-    """What the text must know of weights: width, group_size (None: all of a row), `WeightMode`.
+    """Width, group_size (None: the whole row) and `WeightMode` of weights in `PlaneTiles`.
 
-    hole_bytes: of a block's shared memory, kept for what stands in the text's holes.
+    hole_bytes: bytes of a block's shared memory that are reserved for the text in a hole.
     """
 
     nbits: int
@@ -61,56 +61,56 @@ class FastWeights:
             )
 
     def layout(self, K):
-        """The `PlaneTiles` of K codes in a row; ValueError unless they are whole groups."""
+        """The `PlaneTiles` for rows of K codes; ValueError if group_size does not divide K."""
         return PlaneTiles(self.nbits, K, self.group_size, self.word_bits)
 
     @property
     def word_bits(self):
-        """Of the packed words."""
+        """Width of the packed words."""
         return 16 if self.nbits == 1 else 32
 
     @cached_property
     def step(self):
-        """Codes of a row that a warp takes at once: a tile of the layout."""
+        """Codes of a row that a warp processes at once: one tile of the layout."""
         return PlaneTiles(self.nbits, K=1, word_bits=self.word_bits).tile
 
     @cached_property
     def part(self):
-        """Of a step, with one scale."""
+        """Codes of a step that share a scale."""
         return min(self.group_size or self.step, self.step)
 
     @cached_property
     def tile_n(self):
-        """Outputs that a warp takes: of few bits those of two tiles of a tensor core."""
+        """Outputs that a warp computes: one tensor-core tile, or two if codes have few bits."""
         return 32 if self.nbits <= 2 and self.part >= _LONG_PART else 16
 
     @property
     def text(self):
-        """The text for them: a name of `sources`."""
+        """The name, in `sources`, of the CUDA text for these weights."""
         return "gemv_a16w84_fast" if self.nbits >= 4 else "gemv_a16w21_fast"
 
     @property
     def warps(self):
-        """Warps of a block, limited by registers; a launch takes fewer when K is short."""
+        """Warps per block, limited by registers; a launch uses fewer when K is short."""
         return _WARPS[self.nbits]
 
     @property
     def defines(self):
-        """What the text is compiled with, besides what depends on x, y and the machine."""
+        """{macro: value} for the weights; x, y and the machine add macros of their own."""
         return {"W_NBITS": self.nbits, "MODE": self.mode.name, "TILES": self.tile_n // 16}
 
     def bytes_of_a_part(self, x_dtype):
-        """Of the text's XPart."""
+        """Size of the text's XPart."""
         return 8 if x_dtype == torch.float16 else 16
 
 
 @dataclass(frozen=True)
 class SparseWeights:
-    """Like `FastWeights`, for 1:2 sparse ones of 7 bits; group_size: 64, 128, or whole tiles."""
+    """Like `FastWeights`, for 7-bit 1:2 sparse weights; group_size: 64, 128, or whole tiles."""
 
     group_size: int | None = None
 
-    nbits = 4  # a byte for two weights
+    nbits = 4  # a byte holds two weights
     hole_bytes = 0
     step = SparseTiles.tile
     tile_n = 16
@@ -124,14 +124,14 @@ class SparseWeights:
             raise ValueError(f"group_size must be 64, 128 or a multiple of 256, got {group}")
 
     def layout(self, K):
-        """The `SparseTiles` of K weights in a row; ValueError unless they are whole groups."""
+        """The `SparseTiles` for rows of K weights; ValueError if group_size does not divide K."""
         return SparseTiles(K, self.group_size)
 
     @property
     def part(self):
-        """Of a step, with one scale."""
+        """Weights of a step that share a scale."""
         return min(self.group_size or self.step, self.step)
 
     def bytes_of_a_part(self, x_dtype):
-        """Of the text's XPart."""
+        """Size of the text's XPart."""
         return 4

@@ -1,4 +1,4 @@
-"""How the product for batches is cut into blocks for all multiprocessors at once."""
+"""Plan the GEMM for batches: cut y into blocks that keep all multiprocessors busy."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -12,17 +12,17 @@ from gemlite_edu.kernels.machine import HOPPER, shared_bytes_per_block
 from gemlite_edu.kernels.plan import WARP_SIZE, WHOLE_ROW, Launch, Plan
 
 WIDTHS = (8, 4, 2)
-N_TILE = 8  # outputs whose scales are whole pieces of a bulk copy
-LONGEST_K = 2**26  # the texts that arrange x count threads in 32 bits
+N_TILE = 8  # outputs whose scales fill whole 16-byte pieces of a bulk copy
+LONGEST_K = 2**26  # the kernels that arrange x count threads in 32 bits
 
-_BRINGERS = 2  # warps that bring stages
+_BRINGERS = 2  # producer warps, which load the stages
 _ROW_BYTES, _BARRIER_BYTES, _STAGE_ALIGNMENT = 64, 16, 128  # words of a step; barriers of a stage
 _MOST_STAGES = 16
-_ROWS_OF_MMA = 16  # of x: these go to mma.sync and need sums of x, more rows to wgmma
-_FEW_ROWS = 32  # have room of their own for sums, and are arranged early
+_ROWS_OF_MMA = 16  # up to 16 rows of x use mma.sync, which needs sums of x; more rows use wgmma
+_FEW_ROWS = 32  # up to 32 rows have separate memory for sums, and arranging x starts early
 _ARRANGE_THREADS = 128
 
-# {rows of x in a block: ((tiles of a warp, warps along N, groups of them along K), ...)}
+# {rows of x in a block: ((tiles per warp, warps along N, groups of warps along K), ...)}
 _WIDE_SHAPES = ((1, 4, 4), (1, 8, 2), (1, 16, 1))
 _SHAPES = {
     16: ((1, 4, 4), (1, 8, 2), (2, 8, 2)),
@@ -35,10 +35,10 @@ _SHAPES = {
 
 @dataclass(frozen=True, kw_only=True)
 class FastGemm(FastGemv):
-    """gemm_a16wn_fast: a product of many rows with `PlaneTiles`, for Hopper and the simulator.
+    """gemm_a16wn_fast: multiplies many rows of x by `PlaneTiles`, on Hopper and in the simulator.
 
-    x is float16; N is a multiple of 8, K of 512 // nbits. Beyond 16 rows a weight and its scale are
-    rounded to float16.
+    x is float16; N is a multiple of 8, K of 512 // nbits. Beyond 16 rows, the kernel rounds each
+    weight and its scale to float16.
     """
 
     name: str = "gemm_a16wn_fast"
@@ -50,18 +50,18 @@ class FastGemm(FastGemv):
 
     @cached_property
     def weights(self):
-        """What the text must know of the weights; ValueError for a width or group it has not."""
+        """The `FastWeights`; ValueError for an unsupported width or group size."""
         if self.nbits not in WIDTHS:
             raise ValueError(f"nbits must be 8, 4 or 2 for gemm_a16wn_fast, got {self.nbits}")
         return super().weights
 
     @property
     def text(self):
-        """Its CUDA text: a name of `sources`."""
+        """The name of the kernel's CUDA text in `sources`."""
         return self.name
 
     def plan(self, M, N, K, machine):
-        """The `Plan` for y (M, N); ValueError for a machine without wgmma."""
+        """The `Plan` for y (M, N); ValueError if the machine has no wgmma."""
         types = Types(self.x_dtype, self.y_dtype, torch.float16, torch.float16)
         return plan_gemm(M, N, K, types, self.weights, machine)
 
@@ -71,7 +71,7 @@ FAST_GEMM = {"gemm_a16wn_fast": FastGemm()}
 
 @lru_cache(maxsize=1024)
 def plan_gemm(M, N, K, types, weights, machine):
-    """The `Plan` for y (M, N): an image of x, and the product; ValueError where none fits."""
+    """The `Plan` for y (M, N): first make an image of x, then multiply; ValueError if none fits."""
     if machine.capability != HOPPER:
         raise ValueError(
             "gemm_a16wn_fast needs compute capability 9.0, and this GPU has "
@@ -90,27 +90,27 @@ def plan_gemm(M, N, K, types, weights, machine):
 
 
 def best_cut(M, N, K, types, weights, machine):
-    """The `_Cut` that costs least for a problem that `plan_gemm` takes."""
+    """The cheapest `_Cut` for a problem that `plan_gemm` accepts."""
     cuts = [cut for cut in _cuts(M, machine.largest_cluster) if cut.is_deep_enough(types, weights)]
     return min(cuts, key=lambda cut: cut.cost(M, N, K // weights.step, machine.multiprocessors))
 
 
 def _cuts(M, largest_cluster):
-    """Every `_Cut` for so many rows of x."""
+    """Every `_Cut` for M rows of x."""
     for rows in _rows(M):
         for shape in _SHAPES[rows]:
             yield from (_Cut(rows, *shape, s) for s in (1, 2, 4) if s <= largest_cluster)
 
 
 def _rows(M):
-    """Of x in a block: all of them, or what several blocks may have."""
+    """The possible numbers of rows of x per block: 16 for up to 16 rows, else several choices."""
     if M <= _ROWS_OF_MMA:
         return (_ROWS_OF_MMA,)
     return tuple(rows for rows in _SHAPES if _ROWS_OF_MMA < rows < 2 * M)
 
 
 class _Cut(NamedTuple):
-    """Rows of x in a block, tiles of a warp, warps along N and K; blocks that may share out K."""
+    """Rows of x per block, tiles per warp, warps along N and K, and blocks that split K."""
 
     rows: int
     tiles: int
@@ -120,24 +120,25 @@ class _Cut(NamedTuple):
 
     @property
     def block_n(self):
-        """Outputs of a block."""
+        """Outputs (columns of y) per block."""
         return 16 * self.tiles * self.warps_n
 
     def is_deep_enough(self, types, weights):
-        """Whether stages are there for the steps that are brought while others are multiplied."""
+        """True if shared memory has stages to load into while other stages are multiplied."""
         return self.stages(types, weights) >= 2 * self.warps_k
 
     def clusters_at_once(self, multiprocessors):
-        """So many run side by side."""
-        # Clusters of 4 lie within a GPC each, which leaves some multiprocessors alone: an H200 has
-        # 30 of them at once.
+        """How many clusters run side by side."""
+        # A cluster of 4 must lie within one GPC, which leaves some multiprocessors idle: an H200
+        # runs 30 such clusters at once.
         usable = multiprocessors * 10 // 11 if self.splits == 4 else multiprocessors
         return max(usable // self.splits, 1)
 
     def turns(self, M, N, multiprocessors):
-        """(whole, split): how often all clusters take a tile for each block, and then one for all.
+        """(whole, split): turns in which each block takes its own tile, then turns in which the
+        blocks of a cluster split one tile along K.
 
-        Blocks of a tile of their own leave multiprocessors alone only at the very end.
+        While blocks take their own tiles, multiprocessors idle only at the very end.
         """
         tiles, at_once = self.tiles_of(M, N), self.clusters_at_once(multiprocessors)
         if self.splits == 1:
@@ -146,15 +147,16 @@ class _Cut(NamedTuple):
         return whole, -(-(tiles - whole * self.splits * at_once) // at_once)
 
     def tiles_of(self, M, N):
-        """Of y."""
+        """Number of tiles of y."""
         return -(-N // self.block_n) * -(-M // self.rows)
 
     def cost(self, M, N, steps, multiprocessors, step_scale=1.0):
-        """What is least for the cut that is fastest, or nearly, on an H200.
+        """(cost, -block size): the smallest pair belongs to the fastest cut on an H200, or nearly.
 
-        A step takes products, and time to bring and decode what they take; a turn its beginning and
-        end, longer where sums go to another block. The numbers are fitted to measured times.
-        step_scale: how long a step takes, in those of 4 bits; cuts are compared as of 4 bits.
+        A step costs its products, and the time to load and decode their operands. A turn adds a
+        start and an end, which takes longer if sums go to another block. The constants are fitted
+        to measured times. step_scale: duration of a step relative to 4 bits; to compare cuts, leave
+        it at 1.
         """
         whole, split = self.turns(M, N, multiprocessors)
         step = step_scale * (self.block_n + 16) * (self.rows + 64)
@@ -165,16 +167,16 @@ class _Cut(NamedTuple):
 
     @property
     def sum_bytes(self):
-        """What the groups of warps of all blocks have added up, for the rows of one block."""
+        """Bytes for the sums that all groups of warps along K make for one block."""
         return 4 * self.warps_k * self.rows * (self.block_n + 4)  # the text's SUM_STRIDE
 
     @property
     def room_bytes(self):
-        """Kept for that beside the stages."""
+        """Bytes reserved for sums besides the stages; with many rows, sums reuse the stages."""
         return self.sum_bytes if self.rows <= _FEW_ROWS else 16
 
     def stages(self, types, weights):
-        """Steps that shared memory holds at once, as many of each group; 0 if too few."""
+        """Steps that shared memory holds at once, equally many per group; 0 if too few fit."""
         stage = self.stage_bytes(types, weights)
         limit = shared_bytes_per_block(HOPPER) - weights.hole_bytes
         fit = (limit - self.room_bytes) // (stage + _BARRIER_BYTES)
@@ -182,7 +184,7 @@ class _Cut(NamedTuple):
         return stages if self.sum_bytes <= self.room_bytes + stages * stage else 0
 
     def stage_bytes(self, types, weights):
-        """Of x, words, scales and zeros of a step."""
+        """Bytes of the x, words, scales and zeros of one step."""
         scales = weights.step // weights.part * (types.scales.itemsize + types.zeros.itemsize)
         used = 2 * _image_halves(self.rows, weights.step, weights)
         used += self.block_n * (_ROW_BYTES + scales)
@@ -216,7 +218,7 @@ class _Cut(NamedTuple):
 
 
 def _arrange(M, K, rows, weights):
-    """(halves of the image of x, the `Launch` that makes it)."""
+    """(size of the image of x in halves, the `Launch` that makes it)."""
     defines, codes_of_a_thread = {"ROWS": rows}, 16
     if rows == _ROWS_OF_MMA:
         defines |= {"TILE_K": weights.step, "PART": weights.part}
@@ -229,6 +231,6 @@ def _arrange(M, K, rows, weights):
 
 
 def _image_halves(rows, K, weights):
-    """Of so many rows of x: they and, of few, their sums over the codes that share a scale."""
+    """Halves in the image of these rows of x; up to 16 rows also store sums, one per scale."""
     sums = 2 * (K // weights.part) if rows == _ROWS_OF_MMA else 0
     return rows * (K + sums)

@@ -1,4 +1,4 @@
-"""The GEMVs that the lessons build: on unquantized weights, and around the skeleton gemv.cuh."""
+"""The GEMVs that the lessons build: for unquantized weights, and around the skeleton gemv.cuh."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,13 +30,13 @@ _SHARED_BY_ROWS = (
 
 
 class _Gemv(Spec):
-    """What both families of GEMVs have in common."""
+    """The part that both families of GEMVs share."""
 
     usual_shape = (1, None)
 
     @property
     def counted_as(self):
-        """Its name in the records of Nsight Compute."""
+        """The kernel's name in the Nsight Compute records."""
         width = "" if self.nbits is None else f", {self.nbits} bits"
         return f"{self.name}{width}, {str(self.x_dtype)[6:]}"
 
@@ -56,7 +56,7 @@ class _Gemv(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class PlainGemv(_Gemv):
-    """A GEMV on unquantized weights: y = x Wᵀ. stages_x: all of x in dynamic shared memory."""
+    """A GEMV on unquantized weights: y = x Wᵀ. stages_x: it copies x to dynamic shared memory."""
 
     stages_x: bool = False
     threads: int = _THREADS
@@ -65,7 +65,7 @@ class PlainGemv(_Gemv):
     takes_nbits = is_packed = False
 
     def shape(self, x, W, N):
-        """(M, N, K); W is (N, K) of the type of x."""
+        """(M, N, K); W is (N, K) with the dtype of x."""
         check_matrix("x", x, self.x_dtype)
         check_matrix("W", W, self.x_dtype)
         self._check_columns(x, W, x.shape[1], "weights")
@@ -80,7 +80,7 @@ class PlainGemv(_Gemv):
         return {"x": x.contiguous(), "W": W.contiguous()}
 
     def plan(self, M, N, K, machine):
-        """The `Plan` for y (M, N); ValueError where x is too long for a block."""
+        """The `Plan` for y (M, N); ValueError if x is too long for a block's shared memory."""
         K = K or 1
         shared, limit = K * self.x_dtype.itemsize * self.stages_x, machine.shared_bytes_per_block
         if shared > limit:
@@ -96,7 +96,7 @@ class PlainGemv(_Gemv):
 class PackedGemv(_Gemv):
     """A GEMV on packed weights with scales and zeros, around the skeleton gemv.cuh.
 
-    make_layout: a layout of `packing`, made with the width of the codes if the kernel takes any.
+    make_layout: a layout class of `packing`; it takes the width if the kernel supports any width.
     """
 
     make_layout: Callable
@@ -104,20 +104,20 @@ class PackedGemv(_Gemv):
 
     @property
     def takes_nbits(self):
-        """Whether the width is the caller's choice."""
+        """True if the caller chooses the width of the codes."""
         return self.make_layout is WarpInterleaved
 
     @property
     def y_dtype(self):
-        """Type of y: sums of int8 x are int32."""
+        """The dtype of y: int32 for int8 x, else the dtype of x."""
         return torch.int32 if self.x_dtype == torch.int8 else self.x_dtype
 
     def layout(self, K):
-        """The layout of the packed words; it is the same for every K."""
+        """The layout of the packed words, which is the same for every K."""
         return self.make_layout(self.nbits) if self.takes_nbits else self.make_layout()
 
     def with_texts(self, texts):
-        """This spec; KernelTextError where a text would read the codes of several groups as one."""
+        """This spec; KernelTextError if a text ignores that a word may hold several groups."""
         if self.group_size is None:
             if "scaled_dot" in texts:
                 raise ValueError("scaled_dot is for scales in groups: load with a group_size")
@@ -134,7 +134,7 @@ class PackedGemv(_Gemv):
         return self
 
     def shape(self, x, W, N):
-        """(M, N, K); W: words of N rows."""
+        """(M, N, K); W holds the words of N rows."""
         check_matrix("x", x, self.x_dtype)
         check_matrix("W", W, torch.int32)
         self._check_not_ternary(N, None)
@@ -171,7 +171,7 @@ class PackedGemv(_Gemv):
         return found
 
     def plan(self, M, N, K, machine):
-        """The `Plan` for y (M, N), of any K and on any machine; K None: of one group."""
+        """The `Plan` for y (M, N), for any K and any machine; K defaults to one group."""
         K = K or self.group_size or 1
         layout, rows = self.layout(K), rows_in_one_pass(M)
         bytes_of_a_tile = rows * self.x_dtype.itemsize * layout.tile
@@ -189,7 +189,7 @@ class PackedGemv(_Gemv):
         return self._plan_of_one(defines, grid, _THREADS, tiles_staged * bytes_of_a_tile, integers)
 
     def notes(self, launch):
-        """A report counts loads of scales that a GPU's compiler shares between rows of x."""
+        """Warn that a report counts loads of scales which a GPU's compiler shares between rows."""
         is_shared = self.group_size is not None and launch.defines["ROWS"] > 1
         return (_SHARED_BY_ROWS,) if is_shared else ()
 

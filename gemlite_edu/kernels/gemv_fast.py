@@ -1,4 +1,4 @@
-"""The GEMVs at the memory limit: one block for each multiprocessor takes several tiles of W."""
+"""GEMVs at the memory limit: each multiprocessor runs one block, which takes several tiles of W."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.packing.plane_tiles import pack_plane_tiles
 from gemlite_edu.packing.sparse_1in2 import pack_sparse_1in2
 
-HOLE_BYTES = 32 * 1024  # of shared memory: what a text in the hole prepare_pairs may take
-X_TILE = 8  # of x: what a lane copies at once
+HOLE_BYTES = 32 * 1024  # shared memory that a text in the hole prepare_pairs may use
+X_TILE = 8  # elements of x that a lane copies at once
 
 _MOST_CODES = 2**35  # the text counts vectors of words in 32 bits
-_MOST_LOST = 0.01  # of a scale below the normal numbers of float16
+_MOST_LOST = 0.01  # largest relative error of a scale that is subnormal in float16
 
 
 @dataclass(frozen=True, kw_only=True)
 class FastGemv(Spec):
-    """gemv_a16wn_fast: a GEMV on `PlaneTiles` that gives the codes to the tensor cores.
+    """gemv_a16wn_fast: a GEMV on `PlaneTiles` that feeds the codes to the tensor cores.
 
-    hole_bytes: shared memory that a text in a hole may take.
+    hole_bytes: shared memory that a text in a hole may use.
     """
 
     name: str = "gemv_a16wn_fast"
@@ -45,34 +45,35 @@ class FastGemv(Spec):
 
     @cached_property
     def weights(self):
-        """What the text must know of the weights; ValueError for a width or group it has not."""
+        """The `FastWeights`; ValueError for an unsupported width or group size."""
         return FastWeights(self.nbits, self.group_size, hole_bytes=self.hole_bytes)
 
     @property
     def text(self):
-        """Its CUDA text: a name of `sources`."""
+        """The name of the kernel's CUDA text in `sources`."""
         return self.weights.text
 
     def completed(self, *args, **options):
-        """This spec with the arguments of `load`; TypeError or ValueError for what it has not."""
+        """This spec with the arguments of `load`; TypeError or ValueError for unsupported ones."""
         spec = super().completed(*args, **options)
-        spec.weights  # noqa: B018  raises for a width or group size that the text has not
+        spec.weights  # noqa: B018  raises for an unsupported width or group size
         return spec
 
     def with_texts(self, texts):
-        """This spec, which leaves room in shared memory where a text prepares something there."""
+        """This spec, with shared memory reserved if one of the texts prepares a table there."""
         is_prepared = "prepare_pairs" in texts
         return dataclasses.replace(self, hole_bytes=HOLE_BYTES) if is_prepared else self
 
     def layout(self, K):
-        """The layout of the words that `pack` makes of codes (N, K)."""
+        """The layout of the words that `pack` makes from codes (N, K)."""
         return self.weights.layout(K)
 
     def pack(self, W_q, scales, zeros):
-        """(W_packed, scales, zeros), what a call takes, of codes (N, K) uint8.
+        """Pack codes (N, K) uint8 for a call: returns (W_packed, scales, zeros).
 
         scales, zeros: numbers, or float32 tensors (1, 1), (N, 1) or (N, K // group_size). They
-        become float16 (groups, N); ValueError beyond its range, and for scales that get lost in it.
+        become float16 (groups, N). Raises ValueError for values beyond the range of float16, and
+        for scales so small that float16 would lose them.
         """
         check_codes(W_q, self.nbits)
         words = pack_plane_tiles(W_q, self.layout(W_q.shape[1]))
@@ -85,7 +86,7 @@ class FastGemv(Spec):
         return tuple(layout.pad_groups(values.T) for values in halves)
 
     def shape(self, x, W, N):
-        """(M, N, K); W: words of `pack`."""
+        """(M, N, K); W holds words from `pack`."""
         check_matrix("x", x, self.x_dtype)
         self._check_not_ternary(N, None)
         (M, K), N = x.shape, _checked_words(W, self.layout(x.shape[1]))
@@ -93,9 +94,9 @@ class FastGemv(Spec):
         return M, N, K
 
     def tensors(self, shape, x, W, scales, zeros, token_scales):
-        """{name: tensor or None}; scales, zeros: of `pack`.
+        """{name: tensor or None}; scales and zeros come from `pack`.
 
-        x of a K that is no multiple of 8 is copied, with zeros behind it.
+        If K is not a multiple of 8, x is copied and its rows are padded with zeros.
         """
         self._check_not_ternary(None, token_scales)
         _, N, K = shape
@@ -106,7 +107,7 @@ class FastGemv(Spec):
         return {name: aligned(tensor) for name, tensor in tensors.items()} | none
 
     def plan(self, M, N, K, machine):
-        """The `Plan` for y (M, N); ValueError for a machine without these tensor cores."""
+        """The `Plan` for y (M, N); ValueError if the machine lacks these tensor cores."""
         if machine.capability < TURING:
             raise ValueError(
                 f"{self.name} needs the tensor cores of compute capability 7.5 or more, and this "
@@ -118,10 +119,9 @@ class FastGemv(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class SparseFastGemv(FastGemv):
-    """gemv_a16w7_sparse_fast: likewise, for 1:2 sparse weights of 7 bits.
+    """gemv_a16w7_sparse_fast: the same kernel for 7-bit 1:2 sparse weights.
 
-    The weight of a pair that is not kept counts 0, whatever the zero; it meets an infinite x as 0
-    times infinity, which is no number.
+    The pruned weight of a pair is 0, whatever the zero; times an infinite x it gives NaN.
     """
 
     name: str = "gemv_a16w7_sparse_fast"
@@ -132,14 +132,14 @@ class SparseFastGemv(FastGemv):
 
     @cached_property
     def weights(self):
-        """What the text must know of the weights."""
+        """The `SparseWeights`."""
         return SparseWeights(self.group_size)
 
     def pack(self, W_q, kept, scales, zeros):
-        """(W_packed, scales, zeros), what a call takes, of codes (N, K) uint8 below 128.
+        """Pack codes (N, K) uint8 below 128 for a call: returns (W_packed, scales, zeros).
 
-        kept: (N, K), nonzero at the one of each pair that counts, as `tiled_sparsity_50` gives it.
-        scales, zeros: as of `FastGemv.pack`.
+        kept: (N, K), nonzero at the kept weight of each pair, as `tiled_sparsity_50` returns it.
+        scales, zeros: as for `FastGemv.pack`.
         """
         return pack_sparse_1in2(W_q, kept), *self._scales_and_zeros(W_q, scales, zeros)
 
@@ -149,9 +149,9 @@ FAST_KERNELS = {spec.name: spec for spec in (FastGemv(), SparseFastGemv())}
 
 @lru_cache(maxsize=1024)
 def plan_gemv(M, N, K, types, weights, machine):
-    """The `Plan` for y (M, N), K a multiple of X_TILE; ValueError where it is too large.
+    """The `Plan` for y (M, N), K a multiple of X_TILE; ValueError if the problem is too large.
 
-    Where rows of x do not fit into a block, they take turns: grid[1] passes over the weights.
+    If not all rows of x fit into a block, the kernel makes grid[1] passes over the weights.
     """
     if N * (K + -K % weights.step) > _MOST_CODES:
         raise ValueError(f"W of {N} x {K} codes is too large for a launch: split it by rows")
@@ -161,7 +161,7 @@ def plan_gemv(M, N, K, types, weights, machine):
         need = _Need.of(K, rows, types.x, weights)
         most_tiles = (limit - need.x_bytes) // need.bytes_of_a_tile
         turns = -(-N // (weights.tile_n * machine.multiprocessors * max(most_tiles, 1)))
-        # x comes to a block once a turn: that is to be little beside the codes of the turn.
+        # A block loads x once per turn, which must be little compared with the turn's codes.
         is_little = turns == 1 or rows == 1 or 2 * rows <= most_tiles * weights.nbits
         if most_tiles >= 1 and is_little:
             return need.plan((M, N, K), types, weights, machine.multiprocessors * turns)
@@ -173,7 +173,7 @@ def plan_gemv(M, N, K, types, weights, machine):
 
 
 class _Need(NamedTuple):
-    """What a block needs: bytes of shared memory for x, and for the sums of each of its tiles."""
+    """What a block needs: rows, warps, and shared memory for x and for the sums of each tile."""
 
     rows: int
     warps: int
@@ -189,7 +189,7 @@ class _Need(NamedTuple):
         return cls(rows, warps, x_bytes, rows * warps * weights.tile_n * 4)
 
     def plan(self, shape, types, weights, most_blocks):
-        """The `Plan` in at most so many blocks."""
+        """The `Plan` with at most `most_blocks` blocks."""
         M, N, _ = shape
         tiles = -(-N // weights.tile_n)
         blocks = min(most_blocks, tiles)
@@ -206,7 +206,7 @@ class _Need(NamedTuple):
 
 
 def _checked_words(W_packed, layout):
-    """N, once the words are such as `layout` has."""
+    """N, after checking that W_packed matches `layout`."""
     named = layout.shape("N")
     N = W_packed.shape[named.index("N")] if W_packed.dim() == len(named) else 0
     if not N or tuple(W_packed.shape) != layout.shape(N) or W_packed.dtype != layout.word_dtype:
@@ -227,7 +227,7 @@ def _check_of_groups(name, tensor, shape, x):
 
 
 def _as_halves(name, value, shape, device):
-    """Scales or zeros (N, groups) as float16 tensors of that shape."""
+    """Scales or zeros as a float16 tensor of `shape` (N, groups)."""
     if value is None:
         raise TypeError(f"{name} must be given: a number, or a float32 tensor {shape}")
     values = per_group(name, value, shape, torch.float32, device)

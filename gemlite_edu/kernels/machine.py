@@ -1,4 +1,4 @@
-"""What a launch must know of the machine that it runs on."""
+"""`Machine`: what a plan must know about the GPU, or the simulator, that runs it."""
 
 from functools import cache
 from typing import NamedTuple
@@ -21,17 +21,18 @@ _SHARED_BYTES_PER_BLOCK = {
     (12, 0): 99 * _KIB,
     (12, 1): 99 * _KIB,
 }
-SHARED_BYTES_WITHOUT_OPT_IN = 48 * _KIB  # that a launch may ask of every device
-STATIC_SHARED_BYTES = 48 * _KIB  # of arrays whose size is in the kernel's text, on every device
+SHARED_BYTES_WITHOUT_OPT_IN = 48 * _KIB  # every device grants a launch this much
+STATIC_SHARED_BYTES = 48 * _KIB  # the limit, on every device, of arrays with a compile-time size
 
 MAX_GRID_Y = 65535
-TURING, HOPPER = (7, 5), (9, 0)  # the first with these tensor cores; the one with wgmma
+TURING, HOPPER = (7, 5), (9, 0)  # the first with m16n8 tensor cores; the one with wgmma
 
 
 class Machine(NamedTuple):
     """A GPU, or the simulator.
 
-    capability: (major, minor). largest_cluster: blocks that may reach each other's shared memory.
+    capability: (major, minor). largest_cluster: how many blocks can access each other's shared
+    memory.
     """
 
     capability: tuple[int, int]
@@ -40,7 +41,7 @@ class Machine(NamedTuple):
 
     @property
     def shared_bytes_per_block(self):
-        """The most that a block may ask for."""
+        """The shared memory, in bytes, that one block may request."""
         return shared_bytes_per_block(self.capability)
 
     @property
@@ -59,7 +60,7 @@ SIMULATED = H200._replace(largest_cluster=1)  # an H200 without clusters
 
 @cache
 def machine_of(device):
-    """The `Machine` that runs kernels on the tensors of `device`: without a GPU the simulator."""
+    """The `Machine` that runs kernels on tensors of `device`; for the CPU, the simulator."""
     if device.type != "cuda":
         return SIMULATED
     capability = torch.cuda.get_device_capability(device)
@@ -68,7 +69,7 @@ def machine_of(device):
 
 
 def shared_bytes_per_block(capability):
-    """Shared memory that one block may have, in bytes; 48 KiB for a device not in the table.
+    """Shared memory that one block may request, in bytes; 48 KiB for a device not in the table.
 
     >>> shared_bytes_per_block((9, 0))
     232448

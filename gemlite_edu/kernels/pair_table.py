@@ -1,4 +1,4 @@
-"""The holes of the fast kernels for codes that stand for levels of a table."""
+"""Texts for the holes of the fast kernels that decode codes with a table of levels."""
 
 import torch
 
@@ -33,10 +33,11 @@ __device__ half2 dequant_pair(uint32_t pairs, int f) {
 
 
 def pair_table(levels):
-    """The texts of `prepare_pairs` and `dequant_pair` with which code c stands for levels[c].
+    """Texts for `prepare_pairs` and `dequant_pair` that decode code c as levels[c].
 
-    levels: 16 numbers, or 8 for codes of 3 bits in their fields of 4; each is rounded to float16.
-    ValueError for others. For `replace` of 4-bit "gemv_a16wn_fast" and "gemm_a16wn_fast".
+    levels: 16 numbers, or 8 for 3-bit codes stored in 4-bit fields; each is rounded to float16.
+    Raises ValueError for other levels. Pass the result as `replace` to `load` a 4-bit
+    "gemv_a16wn_fast" or "gemm_a16wn_fast".
 
     >>> from gemlite_edu import load
     >>> from gemlite_edu.numbers.formats import NF4
@@ -50,6 +51,6 @@ def pair_table(levels):
             f"levels must be 16 or 8 numbers that fit in float16, up to 65504, got {levels!r}"
         )
     bits = [f"0x{half & 0xFFFF:04x}" for half in halves.view(torch.int16).tolist()]
-    bits *= 16 // len(bits)  # of a code of 3 bits, bit 3 says nothing
+    bits *= 16 // len(bits)  # for 3-bit codes, bit 3 of the field does not matter
     prepare = _PREPARE.format(first=", ".join(bits[:8]), last=", ".join(bits[8:]))
     return {"prepare_pairs": prepare, "dequant_pair": _DEQUANT}

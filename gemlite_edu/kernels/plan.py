@@ -1,4 +1,4 @@
-"""What the host tells a runner to launch: `Plan`."""
+"""`Plan`, which tells a runner what to launch."""
 
 import math
 from typing import NamedTuple
@@ -6,19 +6,19 @@ from typing import NamedTuple
 from gemlite_edu.kernels.machine import MAX_GRID_Y
 
 WARP_SIZE = 32
-LONGEST = 2**31 - 2**16  # M, N and K are ints in a kernel, also rounded up to whole tiles
-WHOLE_ROW = 0x7FFFFFFF  # GROUP_SIZE of one scale per output
-_MAX_ROWS = 8  # of x that share one pass over the packed weights
+LONGEST = 2**31 - 2**16  # kernels hold M, N and K, rounded up to whole tiles, in ints
+WHOLE_ROW = 0x7FFFFFFF  # the GROUP_SIZE that means one scale per output
+_MAX_ROWS = 8  # rows of x that share one pass over the packed weights
 
 
 class Launch(NamedTuple):
     """One launch of a CUDA text.
 
-    grid: (x, y) blocks. threads, shared_bytes: of a block; its dynamic shared memory. integers:
-    arguments that follow the tensors. defines: macros that the text is compiled with.
-    cluster: neighbours of the grid's first dimension that reach each other's shared memory.
-    starts_early: before the kernel ahead of it has ended, whose work its text waits for.
-    text, entry: name of the text in `sources`, and its __global__ function.
+    grid: (x, y) in blocks. threads: per block. shared_bytes: dynamic shared memory per block.
+    integers: the arguments after the tensors. defines: {macro: value} to compile the text with.
+    cluster: neighbouring blocks along grid x that can access each other's shared memory.
+    starts_early: the kernel may start before the previous one ends; its text waits for that one's
+    results. text, entry: the text's name in `sources`, and its __global__ function.
     """
 
     grid: tuple[int, int]
@@ -35,8 +35,8 @@ class Launch(NamedTuple):
 class Plan(NamedTuple):
     """The launches of one call; the last one, the product, writes y.
 
-    One before it turns x into an image of `image_halves` float16 numbers, which the product reads
-    in place of x.
+    If there is a launch before it, that one converts x to an image of `image_halves` float16
+    numbers, which the product reads instead of x.
     """
 
     launches: tuple[Launch, ...]
@@ -56,13 +56,13 @@ class Plan(NamedTuple):
 
 
 def check_sizes(M, N, K):
-    """Raise ValueError if a kernel's ints cannot count a size."""
+    """Raise ValueError if a size does not fit into a kernel's ints."""
     if max(M, N, K) > LONGEST:
         raise ValueError(f"M, N and K may be up to {LONGEST}, got {M}, {N} and {K}")
 
 
 def rows_in_one_pass(M):
-    """Rows of x that share one pass over the weights: M up to 8, and to a power of two.
+    """Rows of x that share one pass over the weights: M rounded up to a power of two, at most 8.
 
     >>> [rows_in_one_pass(M) for M in (1, 3, 8, 9)]
     [1, 4, 8, 8]
@@ -71,9 +71,9 @@ def rows_in_one_pass(M):
 
 
 def codes_per_group(layout, group_size):
-    """How many codes of a word, one after the other, share a group, whatever the lane and word.
+    """How many consecutive codes of a word always share a group, in every lane and word.
 
-    They are 32 apart in k, so it is one code where group_size is no multiple of 32.
+    The codes of a word are 32 apart in k, so it is 1 if group_size is not a multiple of 32.
 
     >>> from gemlite_edu.packing import WarpInterleaved
     >>> [codes_per_group(WarpInterleaved(4), size) for size in (None, 128, 96, 64, 48)]

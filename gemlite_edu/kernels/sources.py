@@ -1,7 +1,7 @@
-"""The text of the kernels: read it, replace the holes in it, and say where a compiler stumbled.
+"""The kernels' texts: read them, replace their holes, and explain a compiler's errors in them.
 
-A hole is a function between `// BEGIN HOLE name` and `// END HOLE`. `#line` directives keep the
-compiler's messages in the reader's own line numbers, also inside a replaced hole.
+A hole is a function between `// BEGIN HOLE name` and `// END HOLE`. With `#line` directives, the
+compiler's messages give the reader's own line numbers, even inside a replaced hole.
 """
 
 import re
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent / "cuda"
 
 _HOLE = re.compile(r"^// BEGIN HOLE (\w+)\n(.*?)^// END HOLE$", re.DOTALL | re.MULTILINE)
 _LOCAL_INCLUDE = re.compile(r'#include "(\w+\.cuh)"')
-# Comments, strings and characters: what a check of the code must not read.
+# Comments, strings and characters, which checks of the code must ignore.
 _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 # g++: "file:3:12: error: text"; its assembler: "file:3: Error: text"; nvcc: "file(3): error: text"
 _COMPILER_ERROR = re.compile(
@@ -24,7 +24,7 @@ _ASM = (
     "#else, and the same in C++ between that and #endif)"
 )
 
-# What a compiler says of a frequent mistake, and what to do about it.
+# (part of a compiler's message about a frequent mistake, what to do about it)
 _COMPILER_HINTS = (
     ("SimSixteenBits", " (x has the type X_T: make it a float with to_float(...) first)"),
     ("discards qualifiers", " (const means: read it, do not write it)"),
@@ -36,7 +36,7 @@ _COMPILER_HINTS = (
 
 
 def read(file_name):
-    """The text of one file of `kernels/cuda/`; "gemv_a16wn_fp32" means its .cu."""
+    """The text of one file in `kernels/cuda/`; the name "gemv_a16wn_fp32" means its .cu file."""
     paths = {path.name: path for path in FOLDER.glob("*/*")}
     path = paths.get(file_name if "." in file_name else f"{file_name}.cu")
     if path is None:
@@ -46,7 +46,7 @@ def read(file_name):
 
 
 def hole(name, kernel):
-    """The text that stands in the hole `name` of `kernel` as shipped.
+    """The shipped text in the hole `name` of `kernel`.
 
     >>> print(hole("warp_reduce_sum", "gemv_a16wn_fp32").splitlines()[1])
     __device__ float warp_reduce_sum(float value) {
@@ -59,7 +59,7 @@ def hole(name, kernel):
 
 
 def place_of_hole(name, kernel):
-    """(file, number of its first line) of what stands in the hole `name` of `kernel` as shipped.
+    """(file, number of the first line) of the shipped text in the hole `name` of `kernel`.
 
     >>> place_of_hole("warp_reduce_sum", "gemv_a16wn_fp32")
     ('warp_reduce.cuh', 7)
@@ -72,9 +72,9 @@ def place_of_hole(name, kernel):
 
 
 def expand(kernel, replace=None):
-    """One text of `kernel` with its local includes, holes replaced by `replace[name]`.
+    """The text of `kernel` with local includes expanded and holes replaced by `replace[name]`.
 
-    Raises ValueError for a hole that is not there or a text that cannot stand in it.
+    Raises ValueError for an unknown hole, or for a text that cannot fill it.
     """
     replace = {} if replace is None else replace
     if not isinstance(replace, dict):
@@ -87,7 +87,7 @@ def expand(kernel, replace=None):
 
 
 def explain_compiler_error(output, replace=None):
-    """A `KernelTextError` with a compiler's first error, in the learner's own lines."""
+    """A `KernelTextError` with the compiler's first error, located in the learner's own lines."""
     found = _COMPILER_ERROR.findall(output)
     if not found:
         return KernelTextError(f"the compiler failed:\n{output.strip()}")
@@ -103,7 +103,7 @@ def explain_compiler_error(output, replace=None):
 
 
 def _own_line(name, text, output):
-    """The line of a learner's text that a compiler names beside its error, or the signature."""
+    """The learner's line that the compiler names with its error, or else the signature's line."""
     lines = text.splitlines()
     named = re.search(rf"\b{name}:(\d+):", output)
     calls = [i for i, line in enumerate(lines, 1) if f"{name}(" in line.partition("//")[0]]
@@ -118,7 +118,7 @@ def _holes(file_name):
 
 
 def _expand_file(file_name, replace, seen):
-    """Pieces of the text of a file with its includes in place; what fills a hole stays as it is."""
+    """Pieces of a file's text with includes expanded; a text that fills a hole stays unchanged."""
     seen.add(file_name)
     text = read(file_name)
     yield f'#line 1 "{file_name}"\n'
@@ -159,7 +159,7 @@ def _without_first_newline(text):
 
 
 def without_comments(text):
-    """The code in a text: comments, strings and characters are left out."""
+    """The code of a text, without comments, strings and character literals."""
     return _NO_CODE.sub(" ", text)
 
 
@@ -181,7 +181,7 @@ def _check_text(name, text):
 
 
 def _check_for_gpu(name, statement):
-    """The simulator's compiler takes plain C++; a GPU wants to be told what it may use."""
+    """Raise for C++ that only the simulator compiles: a GPU needs __device__ or __constant__."""
     if re.search(
         r"\b(using|typedef|__device__|__constant__|__shared__|constexpr\s[^[]*\()", statement
     ):

@@ -1,4 +1,4 @@
-"""`Spec`: what is decided of a kernel before it is compiled."""
+"""`Spec`, which holds the choices that are made before a kernel is compiled."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -10,9 +10,9 @@ from gemlite_edu.numbers.quantize import check_nbits
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """A kernel's name, and the widths and types that `load` was given.
+    """A kernel's name, and the widths and dtypes passed to `load`.
 
-    A subclass knows one family of kernels: which operands they take, and how a call is planned.
+    A subclass describes one family of kernels: its operands, and how to plan a call.
     """
 
     name: str
@@ -24,28 +24,28 @@ class Spec:
     takes_nbits: ClassVar = True
     is_packed: ClassVar = True
     entry: ClassVar = "gemv"
-    counted_as: ClassVar = ""  # its name in the records of Nsight Compute
-    usual_shape: ClassVar = (4096, 4096)  # (N, K) for which `load` compiles ahead of a call
+    counted_as: ClassVar = ""  # its name in the Nsight Compute records
+    usual_shape: ClassVar = (4096, 4096)  # (N, K) that `load` compiles for ahead of a call
 
     @property
     def text(self):
-        """Its CUDA text: a name of `sources`."""
+        """The name of the kernel's CUDA text in `sources`."""
         return self.name
 
     @property
     def y_dtype(self):
-        """Type of y."""
+        """The dtype of y."""
         return self.x_dtype
 
     @property
     def title(self):
-        """Name, width and types, for messages."""
+        """The name, width and dtypes, for messages."""
         width = "" if self.nbits is None else f", nbits={self.nbits}"
         groups = "" if self.group_size is None else f", group_size={self.group_size}"
         return f"{self.name}{width}, x_dtype={self.x_dtype}{groups}"
 
     def completed(self, nbits=None, x_dtype=None, group_size=None, y_dtype=None, fragment=None):
-        """This spec with the arguments of `load`; TypeError or ValueError for what it has not."""
+        """This spec with the arguments of `load`; TypeError or ValueError for unsupported ones."""
         if not (y_dtype is None and fragment is None):
             raise ValueError(f"y_dtype and fragment are for ternary weights: not for {self.name}")
         x_dtype = self.x_dtypes[0] if x_dtype is None else x_dtype
@@ -57,31 +57,31 @@ class Spec:
         return replace(self, nbits=nbits, x_dtype=x_dtype, group_size=group_size)
 
     def with_texts(self, texts):
-        """This spec for a text in whose holes `texts` {hole: text} stand."""
+        """This spec for a kernel whose holes are filled with `texts` {hole: text}."""
         return self
 
     def layout(self, K):
-        """The layout of the packed words of K codes in a row."""
+        """The layout of the packed words for rows of K codes."""
         raise ValueError(f"{self.name} takes unquantized weights, which have no layout")
 
     def pack(self, W_q, *others):
-        """The operands W, scales and zeros of a call, made of codes."""
+        """Make the operands (W, scales, zeros) of a call from codes."""
         raise ValueError(f"{self.name} takes words as gemlite_edu.packing makes them: use that")
 
     def shape(self, x, W, N):
-        """(M, N, K) of a call, once x and W fit each other; N: how many outputs W has, or None."""
+        """(M, N, K) of a call, after checking x and W; N: the number of outputs, or None."""
         raise TypeError(f"{type(self).__name__} takes no operands")
 
     def tensors(self, shape, x, W, scales, zeros, token_scales):
-        """{name: tensor or None} for a launch of that shape, once the scales and zeros fit it."""
+        """{name: tensor or None} for a launch of `shape`, after checking the scales and zeros."""
         raise TypeError(f"{type(self).__name__} takes no operands")
 
     def plan(self, M, N, K, machine):
-        """The `Plan` for y (M, N); ValueError where no launch fits the machine."""
+        """The `Plan` for y (M, N); ValueError if no launch fits the machine."""
         raise TypeError(f"{type(self).__name__} plans no launch")
 
     def notes(self, launch):
-        """What a report of that launch must say about the model, sentence by sentence."""
+        """Sentences that a report of `launch` must add about the limits of the model."""
         return ()
 
     def _check_not_ternary(self, N, token_scales):

@@ -14,16 +14,16 @@ from gemlite_edu.packing.bitnet_2bit import TILE_K, TILE_N
 
 Y_TYPES = {torch.int32: "int", torch.float16: "half", torch.bfloat16: "__nv_bfloat16"}
 
-_LONGEST_K = 2**31 // 256 - TILE_K  # |code - 2| is at most 2, |x| at most 128, and a sum is int32
+_LONGEST_K = 2**31 // 256 - TILE_K  # int32 sums: |code - 2| is at most 2, |x| at most 128
 _FRAGMENT_K, _BUFFERS = 16, 3
 _MANY_BLOCKS = 264  # twice the multiprocessors of an H200
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ternary(Spec):
-    """A kernel of int8 x and 2-bit W in BitNet's packing; y_dtype int32: the sum alone, unscaled.
+    """A kernel for int8 x and 2-bit W in BitNet's packing; with y_dtype int32, y is the raw sum.
 
-    fragment: tokens x outputs x k of a tensor core's product, or None.
+    fragment: the shape of a tensor-core product as tokens x outputs x k, or None.
     """
 
     y_dtype: torch.dtype = torch.int32
@@ -36,12 +36,12 @@ class Ternary(Spec):
 
     @property
     def title(self):
-        """Name and types, for messages."""
+        """The name and dtypes, for messages."""
         fragment = f", fragment={self.fragment}" if self.fragment else ""
         return f"{self.name}, y_dtype={self.y_dtype}{fragment}"
 
     def completed(self, nbits=None, x_dtype=None, group_size=None, y_dtype=None, fragment=None):
-        """This spec with the arguments of `load`; ValueError for what it has not."""
+        """This spec with the arguments of `load`; ValueError for unsupported ones."""
         if not (nbits in (None, 2) and x_dtype in (None, torch.int8) and group_size is None):
             raise ValueError(
                 f"{self.name} has 2-bit weights without groups and int8 x: "
@@ -55,14 +55,14 @@ class Ternary(Spec):
         )
 
     def shape(self, x, W, N):
-        """(M, N, K), K in whole tiles; W: words of `pack_bitnet_2bit`."""
+        """(M, N, K), with K rounded up to whole tiles; W holds words from `pack_bitnet_2bit`."""
         check_matrix("x", x, torch.int8)
         check_matrix("W", W, torch.int32)
         M, K = x.shape
         return M, _checked_shape(M, N, K, W), K + -K % TILE_K
 
     def tensors(self, shape, x, W, scales, zeros, token_scales):
-        """{"x", "W", "scales", "token_scales"}, x of whole tiles."""
+        """{"x", "W", "scales", "token_scales"}, with x padded to whole tiles."""
         M, N, _ = shape
         if zeros is not None:
             raise ValueError(f"{self.name} has no zeros: a code stands for itself less 2")
@@ -85,7 +85,7 @@ class Ternary(Spec):
 
 
 class TernaryGemv(Ternary):
-    """gemv_a8w2_dp4a: a block for 16 outputs and up to 8 rows of x; its warps share out K."""
+    """gemv_a8w2_dp4a: a block computes 16 outputs for up to 8 rows of x; its warps split K."""
 
     def plan(self, M, N, K, machine):
         """The `Plan` for y (M, N); K is whole tiles."""
@@ -95,7 +95,7 @@ class TernaryGemv(Ternary):
 
 
 def _warps_of_gemv(M, N, K):
-    """Few blocks want many warps each to fill a GPU; many blocks fewer, with more steps each.
+    """Warps per block: many if few blocks must fill the GPU; fewer, with more steps, if many do.
 
     The numbers were tuned by hand on an H200, at BitNet's ten shapes.
     """
@@ -107,7 +107,7 @@ def _warps_of_gemv(M, N, K):
 
 
 class Blocks(NamedTuple):
-    """A block of the GEMM: its tokens, outputs and step along K, and how warps share it out."""
+    """A block of the GEMM: its tokens, outputs and step along K, and how its warps divide them."""
 
     M: int
     N: int
@@ -118,7 +118,7 @@ class Blocks(NamedTuple):
 
     @property
     def shared_bytes(self):
-        """Size of the kernel's `Room`: the buffers of the steps, and later the sums."""
+        """Size of the kernel's `Room`, which holds the buffers of the steps and later the sums."""
         slabs = self.K // _FRAGMENT_K
         x = _BUFFERS * slabs * (self.M * _FRAGMENT_K + 32)
         words = _BUFFERS * self.N * self.K // 4
@@ -130,7 +130,7 @@ _SMALL = Blocks(64, 64, 64, 2, 2, 1)  # for devices with little shared memory
 
 
 class TernaryGemm(Ternary):
-    """gemm_a8w2_wmma: a block for a tile of y; its warps share out the tile and each step of K."""
+    """gemm_a8w2_wmma: a block computes a tile of y; its warps divide the tile and each K step."""
 
     entry, fragments = "gemm", tuple(FRAGMENTS)
 
@@ -157,10 +157,10 @@ class TernaryGemm(Ternary):
 
 
 def blocks_of_gemm(M, N, fragment_m):
-    """The `Blocks` for that many tokens and outputs, tuned by hand on an H200.
+    """The `Blocks` for M tokens and N outputs, tuned by hand on an H200.
 
-    Few tokens: narrow blocks, so that all multiprocessors have one, whose warps share out K. Blocks
-    of more tokens decode W less often, and were slower where they were fewer.
+    For few tokens, blocks are narrow, so that every multiprocessor has one, and their warps split
+    K. Blocks with more tokens decode W less often, but were slower when there were too few blocks.
 
     >>> blocks_of_gemm(5, 4096, fragment_m=8).M, blocks_of_gemm(5, 4096, fragment_m=16).M
     (8, 16)
@@ -209,7 +209,7 @@ def _checked_fragment(name, fragment, fragments):
 
 
 def _checked_shape(M, N, K, W_packed):
-    """N, once it and K fit the words."""
+    """N, after checking that N and K fit the words."""
     rows, columns = W_packed.shape
     expected = -(-K // TILE_K) * TILE_K // 16
     if rows % TILE_N or columns != expected:

@@ -1,4 +1,4 @@
-"""Names for the kernels' texts as they are now: what was measured with others may not hold."""
+"""Hashes of the kernels' current texts: configs measured with another text may not hold."""
 
 import hashlib
 import io
@@ -11,18 +11,18 @@ from gemlite_edu.kernels.triton import FOLDER, INT4_KERNELS, KERNELS
 
 @cache
 def kernel_hashes():
-    """{kernel: a name for its text as it is now, with all that it takes from other files}."""
+    """{kernel: hash of its current text, including all that it imports from other files}."""
     return {name: _hash_of(_files_of(name)) for name in (*KERNELS, *INT4_KERNELS)}
 
 
 @cache
 def all_kernels_hash():
-    """A name for the texts of all kernels, those without configs too."""
+    """One hash of the texts of all kernels, including those without configs."""
     return _hash_of(path for path in sorted(FOLDER.glob("*.py")) if "\n@triton.jit" in _text(path))
 
 
 def _files_of(kernel):
-    """Files of the kernel, of what it imports, and of the second pass that adds up its chunks."""
+    """The files of the kernel, of its imports, and of the second pass that adds its chunks."""
     found, new = set(), {kernel, "add_chunks"}
     while new:
         found |= new
@@ -41,7 +41,7 @@ def _hash_of(files):
 
 
 def _tokens(text):
-    """What a compiler sees of a text: no comments, no docstrings, no line breaks."""
+    """The tokens that a compiler sees: without comments, docstrings and line breaks."""
     unseen = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE}
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in unseen and not token.string.startswith('"""'):

@@ -1,8 +1,8 @@
-"""How the int4 kernels are cut into programs, as plain data; see `configs`, BLOCK_K: columns of W.
+"""How the int4 kernels are cut into programs, like `configs`, plus BLOCK_K: columns of W.
 
-The forward product is a sum over pieces of K and the transposed one over rows of W; `chunks` splits
-the sum, whichever it is. BLOCK_K is at least 32: of 16 columns Triton makes a wrong product up to
-3.7, as tl.dot's left operand was unpacked in registers (triton-lang/triton, pull request 11691).
+The forward product sums over pieces of K, the transposed one over rows of W; `chunks` splits either
+sum. BLOCK_K is at least 32: up to 3.7, Triton computes a wrong product of 16 columns if tl.dot's
+left operand was unpacked in registers (triton-lang/triton, pull request 11691).
 """
 
 from .configs import block_m, useful_chunks
@@ -14,14 +14,14 @@ _BLOCKS_K = (128, 64, 32)
 _INTERPRETED = (64, 256, 128, 1, 1, 1)
 _SAFE = (64, 64, 64, 4, 2)  # fits the shared memory of every GPU
 
-# Rows of x, rows and columns of W of a program, its warps, tiles in flight.
+# (rows of x, rows of W and columns of W per program, warps, tiles in flight).
 _FEW = ((16, 64, 128, 4, 3), (16, 128, 128, 4, 3), (32, 64, 128, 4, 3), (32, 128, 128, 4, 3))
 _MANY = ((64, 64, 128, 4, 3), (64, 128, 128, 8, 3), (64, 64, 64, 4, 4), (64, 64, 128, 4, 4))
 _MORE = ((128, 64, 128, 4, 3), (128, 128, 128, 8, 2), (128, 64, 128, 8, 3), (128, 128, 128, 8, 3))
 
 
 def block_k(group_size, most=128):
-    """Columns of a piece: what leaves least of a group's last piece empty, and is largest.
+    """Columns per piece: the size that wastes least of a group's last piece; the largest of those.
 
     >>> [block_k(group_size) for group_size in (128, 96, 48, 24, 5)]
     [128, 32, 64, 32, 32]
@@ -31,7 +31,7 @@ def block_k(group_size, most=128):
 
 
 def default_config(M, N, K, group_size, transposed, interpreted):
-    """A config that is right for every problem on every GPU; not measured, so not the fastest."""
+    """A config that works for every problem on every GPU; it is not measured, so it may be slow."""
     if interpreted:
         rows, block_n, most, *rest = _INTERPRETED
         return _config(rows, block_n, block_k(group_size, most), *rest)
@@ -39,7 +39,7 @@ def default_config(M, N, K, group_size, transposed, interpreted):
 
 
 def check_config(config):
-    """Raise unless `config` is one that a caller may ask for; the GPU may still be too small."""
+    """Raise unless `config` is valid; it may still ask for more than the GPU has."""
     if not isinstance(config, dict) or config.keys() != set(NAMES):
         came = sorted(config) if isinstance(config, dict) else type(config).__name__
         raise ValueError(f"config must be a dict of {', '.join(NAMES)}, got {came}")
@@ -52,7 +52,7 @@ def check_config(config):
 
 
 def candidates(M, N, K, group_size, transposed, few_rows):
-    """Configs worth trying for M rows of x. few_rows: blocks of 16 and 32 rows too, more chunks."""
+    """Configs worth trying for M rows of x. few_rows: try 16 and 32 rows and more chunks too."""
     shapes = _MANY if M <= 64 else _MORE
     if not few_rows:
         found = (_candidates([shape], M, N, K, group_size, transposed)[:2] for shape in shapes)

@@ -1,4 +1,4 @@
-"""The kernels' texts, as they ship."""
+"""Read the kernels' texts as they ship."""
 
 import ast
 
@@ -6,7 +6,7 @@ from gemlite_edu.kernels.triton import FOLDER
 
 
 def text_of(name, function=None):
-    """The file `name`.py, or one function of it with its decorator.
+    """The text of the file `name`.py, or of one of its functions with its decorator.
 
     >>> text_of("dequantize", "unpack").splitlines()[1]
     'def unpack(words, field: tl.constexpr, NBITS: tl.constexpr):'
