@@ -1,1 +1,1 @@
-"""What a code stands for, and how far a result may be off."""
+"""Number formats and quantization: what a code means, and how large a result's error may be."""

@@ -1,7 +1,7 @@
-"""Activations as codes, with a scale for each token: x ~ x_q * scales.
+"""Quantize activations to codes with one scale per token: x ~ x_q * scales.
 
-A token is a row of x: what lies along its last axis, K, is multiplied and added up by a layer. So
-one factor for all of a token can be taken out of that sum, and one for each k cannot.
+A token is a row of x, along its last axis, K. A layer multiplies a token by weights and sums over
+K, so a scale per token factors out of the sum; a scale per k would not.
 """
 
 import torch
@@ -10,26 +10,26 @@ from gemlite_edu.numbers.checks import check_no_grad
 from gemlite_edu.numbers.dtypes import FLOAT8
 
 _INT8_MAX = 127
-_SMALLEST_SCALE = 2.0**-126  # float32 below it has fewer than 24 bits
+_SMALLEST_SCALE = 2.0**-126  # smaller float32 numbers have fewer than 24 bits
 _SMALLEST_REACH = 1e-5  # BitNet's
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
 def scale_activations_int8(x):
-    """Codes and scales of each token of `x`, int8: (x_q, scales).
+    """Quantize each token of `x` to int8: returns (x_q, scales).
 
-    x: (..., K), float16, bfloat16 or float32; a token is what lies along the last axis.
+    x: (..., K), float16, bfloat16 or float32; a token is a row along the last axis.
     x_q: the shape of x, int8, contiguous: x / scale, rounded half to even, from -127 to 127.
     scales: (M, 1) float32, M tokens: the largest |x| of the token over 127, but at least 2**-126; 1
         for a token of zeros.
 
-    |x - x_q scale| <= scale / 2 + 2**-24 |x|: half a step, and what the division rounds away.
-    A token with a NaN or an infinity has the scale NaN or infinity, and all its codes are 0:
-    x_q scale is NaN, and so is whatever is computed of it.
+    |x - x_q scale| <= scale / 2 + 2**-24 |x|: half a step, plus the rounding of the division.
+    A token with a NaN or an infinity gets the scale NaN or infinity, and all its codes are 0, so
+    x_q scale is NaN, and so is every result computed from it.
     No gradient passes. Works under `torch.compile(fullgraph=True)` and on meta tensors.
 
-    Raises TypeError for another type, ValueError without a last axis of at least 1.
-    Source: a scale for each token as it comes: Yao et al. 2022 (ZeroQuant), arXiv 2206.01861.
+    Raises TypeError for another dtype, ValueError unless the last axis has at least 1 element.
+    Source: a dynamic scale per token: Yao et al. 2022 (ZeroQuant), arXiv 2206.01861.
 
     >>> x_q, scales = scale_activations_int8(torch.tensor([[0.25, -1.0, 0.125], [0.0, 254.0, 3.0]]))
     >>> x_q.tolist(), [f"{scale:.4f}" for scale in scales.flatten()]
@@ -40,17 +40,17 @@ def scale_activations_int8(x):
 
 
 def quantize_activations_int8(x):
-    """Codes and scales of each token of `x` by BitNet's formula: (x_q, token_scales).
+    """Quantize each token of `x` to int8 by BitNet's formula: returns (x_q, token_scales).
 
     x: (..., K), float16, bfloat16 or float32. x_q: the shape of x, int8: x * s, rounded half to
-    even, with s = 127 / max |x| of the token, which counts as at least 1e-5. All in float32; where
-    BitNet's code computes in bfloat16, some of its codes are one off these.
-    token_scales: (M, 1) float32, M tokens: 1 / s, what a step of the codes is worth.
+    even, with s = 127 / max |x| of the token; the maximum counts as at least 1e-5. Everything is
+    computed in float32; BitNet's code computes in bfloat16, so some of its codes differ by one.
+    token_scales: (M, 1) float32, M tokens: 1 / s, the value of one step of the codes.
 
-    `scale_activations_int8` is the same but for its rounding, x / scale, and for tokens smaller
-    than 1e-5, which it does not round to fewer steps. A token with a NaN or an infinity has the
-    scale NaN or infinity, and all its codes are 0. No gradient passes.
-    Raises TypeError for another type, ValueError without a last axis of at least 1.
+    `scale_activations_int8` differs in two points: it rounds x / scale, and it does not give tokens
+    smaller than 1e-5 fewer steps. A token with a NaN or an infinity gets the scale NaN or infinity,
+    and all its codes are 0. No gradient passes.
+    Raises TypeError for another dtype, ValueError unless the last axis has at least 1 element.
     Source: Ma et al. 2024 (BitNet b1.58), arXiv 2402.17764; microsoft/BitNet, gpu/model.py.
 
     >>> x_q, token_scales = quantize_activations_int8(torch.tensor([[0.25, -1.0, 0.125]]))
@@ -65,21 +65,21 @@ def quantize_activations_int8(x):
 
 
 def scale_activations_fp8(x, dtype=torch.float8_e4m3fn):
-    """Codes and scales of each token of `x`, 8-bit floats: (x_q, scales).
+    """Quantize each token of `x` to 8-bit floats: returns (x_q, scales).
 
-    x: (..., K), float16, bfloat16 or float32; a token is what lies along the last axis.
-    dtype: torch.float8_e4m3fn, largest number 448, or torch.float8_e5m2, 57344.
+    x: (..., K), float16, bfloat16 or float32; a token is a row along the last axis.
+    dtype: torch.float8_e4m3fn, with largest number 448, or torch.float8_e5m2, with 57344.
     x_q: the shape of x, `dtype`, contiguous: x / scale, rounded half to even; never infinite.
     scales: (M, 1) float32, M tokens: the largest |x| of the token over the largest number of dtype,
         but at least 2**-126; 1 for a token of zeros.
 
-    |x - x_q scale| <= max(2**-4 |x|, 2**-10 scale), e5m2: max(2**-3 |x|, 2**-17 scale), and 2**-24
-    |x| for the division: half a step of the format, whose steps grow with |x|.
-    A token with a NaN has the scale NaN, and all of it is NaN; one with an infinity has the scale
-    infinity, and x_q scale is NaN. No gradient passes. Works under
+    |x - x_q scale| <= max(2**-4 |x|, 2**-10 scale), e5m2: max(2**-3 |x|, 2**-17 scale), which is
+    half a step of the format, whose steps grow with |x|; the division adds 2**-24 |x|.
+    A token with a NaN gets the scale NaN, and all its codes are NaN; a token with an infinity gets
+    the scale infinity, and x_q scale is NaN. No gradient passes. Works under
     `torch.compile(fullgraph=True)` and on meta tensors.
 
-    Raises TypeError for another type, ValueError without a last axis of at least 1.
+    Raises TypeError for another dtype, ValueError unless the last axis has at least 1 element.
     Source: Micikevicius et al. 2022, FP8 formats for deep learning, arXiv 2209.05433.
 
     >>> x_q, scales = scale_activations_fp8(torch.tensor([[2.0, -448.0, 0.3]]))
@@ -93,7 +93,7 @@ def scale_activations_fp8(x, dtype=torch.float8_e4m3fn):
 
 
 def _in_steps(x, largest):
-    """x / scale (M, K), float32, which rounds to `largest` at most, or NaN; and scales (M, 1)."""
+    """(x / scale (M, K) float32, scales (M, 1)); the quotient rounds to at most `largest`."""
     _check(x)
     tokens = x.detach().reshape(-1, x.shape[-1]).contiguous().float()
     reach = tokens.abs().amax(1, keepdim=True)
@@ -110,7 +110,7 @@ def _check(x):
 
 
 def scaled_activations_of(returned, x):
-    """(x, token scales) that a `scale_activations` returned for x."""
+    """Check and return the pair (x, token scales) that a `scale_activations` returned for x."""
     is_pair = isinstance(returned, tuple | list) and len(returned) == 2
     if not is_pair or not isinstance(returned[0], torch.Tensor):
         raise ValueError("scale_activations must return two things: x, and its scales")
@@ -123,7 +123,7 @@ def scaled_activations_of(returned, x):
 
 
 def token_scales_of(token_scales, M, device):
-    """Scales of activations as float32 (M,); one alone is for every row; None stays None."""
+    """Activation scales as float32 (M,); a single scale serves every row; None stays None."""
     if token_scales is None:
         return None
     is_real = isinstance(token_scales, torch.Tensor) and not token_scales.is_complex()

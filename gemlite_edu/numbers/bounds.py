@@ -1,4 +1,4 @@
-"""How far an honest kernel may be off its oracle."""
+"""Bounds on the error of a correct kernel against its oracle."""
 
 import torch
 
@@ -25,18 +25,18 @@ _SATURATING = (torch.float8_e4m3fn, torch.float8_e5m2)
 
 
 def error_bound(x, W, out_dtype):
-    """Largest error an honest fp32-accumulating kernel can make, per output; (M, N) float64.
+    """Largest error of each output of a correct kernel that accumulates in fp32; (M, N) float64.
 
     The kernel computes fl(sum_k (q_k - z) x_k) * s and rounds it to `out_dtype`. With
-    u = 2**-24, each of the K terms passes through: the subtraction (1 rounding), the product (1),
-    at most K - 1 additions in whatever order, and the scale (1): at most n = K + 2 roundings,
+    u = 2**-24, each of the K terms passes through the subtraction (1 rounding), the product (1),
+    at most K - 1 additions in any order, and the scale (1). That is at most n = K + 2 roundings,
     each a factor (1 + d), |d| <= u. So (Higham, Accuracy and Stability, lemma 3.1)
 
         |y_fp32 - y| <= g * sum_k |x_k| |W_k|,   g = n u / (1 - n u)
 
-    and rounding to `out_dtype`, of roundoff v and smallest step t, adds v |y_fp32| + t / 2.
-    Half-precision x converts to fp32 without error. Outputs beyond the range of `out_dtype` and
-    products below fp32's normal range (1.2e-38) are not covered.
+    and rounding to `out_dtype`, with roundoff v and smallest step t, adds v |y_fp32| + t / 2.
+    Half-precision x converts to fp32 without error. The bound does not cover outputs beyond the
+    range of `out_dtype`, nor products below fp32's normal range (1.2e-38).
     """
     accumulated = growth(x.shape[1] + 2, FP32_ROUNDOFF) * matmul(x.abs(), W.abs())
     return accumulated + output_rounding(matmul(x, W).abs() + accumulated, out_dtype)
@@ -45,17 +45,17 @@ def error_bound(x, W, out_dtype):
 def half2_error_bound(x, q, out_dtype):
     """Like `error_bound`, for gemv_a16wn_half2 on a `QuantizedWeight` q; (M, N) float64.
 
-    v = 2**-11 and t = 2**-24 are roundoff and smallest step of fp16, d is the power of two by
-    which the kernel scales weights down. A code's value (q - z) d is one multiply-add, rounded
-    once, after z was rounded to z'. Each of the T products that one half of a half2 adds up rounds
-    the sum once more. So the products of a word are off by at most, with
-    g = (T+1) v / (1 - (T+1) v),
+    v = 2**-11 and t = 2**-24 are the roundoff and the smallest step of fp16; d is the power of two
+    by which the kernel scales weights down. The kernel rounds z to z', then computes a code's value
+    (q - z) d with one multiply-add, which rounds once. One half of a half2 adds up T products, and
+    each addition rounds once. So, with g = (T+1) v / (1 - (T+1) v), the error of a word's products
+    is at most
 
         g * sum |x| |q - z| + (1 + g) * sum (|x| |z' - z| + (|x| + 1) t / 2d)
 
-    where the terms with t are for results below fp16's normal range. What follows is in fp32, at
-    most K + 3 roundings. It does not overflow if x is finite and every zero is between 0 and the
-    top code; other zeros are covered as far as it does not.
+    where the terms with t cover results below fp16's normal range. The remaining steps, in fp32,
+    round at most K + 3 times. Nothing overflows if x is finite and every zero is between 0 and the
+    top code; for other zeros the bound holds if nothing overflows.
     """
     scales, zeros = (
         tensor.double().cpu().repeat_interleave(x.shape[1] // tensor.shape[1], dim=1)
@@ -78,39 +78,42 @@ def half2_error_bound(x, q, out_dtype):
 def tensor_core_error_bound(
     product, out_dtype, *, compute_dtype, fused_dtype=None, fp16_run=None, code_shift=0
 ):
-    """Largest error of an honest kernel on tensor cores for a `ScaledProduct`; (M, N) float64.
+    """Largest error of a correct tensor-core kernel for a `ScaledProduct`; (M, N) float64.
 
-    compute_dtype: the type c of a tensor core's operands, fp16 or bf16, of roundoff v and smallest
-    step t; or int8, whose sums are exact.
+    compute_dtype: the dtype c of the tensor core's operands, fp16 or bf16, with roundoff v and
+    smallest step t; or int8, whose sums are exact.
 
-    A weight of value w = q - z is made in c: z is rounded to z', then q - z' once more, so it is
-    off by e = |z' - z| + v |q - z'| + t / 2; by nothing if c holds both. (Through float32, v grows
-    by 2**-24.) With `code_shift` h, 8 for signed codes that the kernel makes unsigned, it is
-    (q + h) - z', and z' is z + h rounded to float32 and then to c. With `fused_dtype`, the type in
-    which -z s is kept from `pack` on, w = q s - z s is one multiply-add of numbers rounded to c,
-    and its product and its sum are each rounded.
+    The kernel computes a weight w = q - z in c: it rounds z to z', then q - z', so the error is
+    e = |z' - z| + v |q - z'| + t / 2, or 0 if c represents both exactly. (Through float32, v grows
+    by 2**-24.) With `code_shift` h, which is 8 for signed codes that the kernel makes unsigned, it
+    computes (q + h) - z', where z' is z + h rounded to float32 and then to c. With `fused_dtype`,
+    the dtype in which `pack` stores -z s, it computes w = q s - z s with one multiply-add of
+    numbers rounded to c, which rounds the product and the sum.
 
-    A product of two numbers of c is exact in fp32. A tensor core aligns 8 or more of them, and the
-    sum so far, with the largest, cuts off what lies below its 24 bits, and cuts the result again:
-    each of the 8 + 1 addends and the result lose at most u = 2**-23 of the largest (Fasi, Higham,
+    A product of two numbers of c is exact in fp32. A tensor core aligns 8 or more products, and the
+    sum so far, with the largest of them, cuts off the bits below its 24, and cuts the result again.
+    Each of the 8 + 1 addends and the result lose at most u = 2**-23 of the largest (Fasi, Higham,
     Mikaitis and Pranesh 2021, Numerical behavior of NVIDIA tensor cores; newer ones keep more bits
-    and take more addends at once). That is 10 u for every 8 products. The scale is one rounding; a
-    plane of 16 products is added to the sum over K at most once, and its chunk at most once to the
-    others. So n = K (10 / 8 + 2 / 16) + 2 < 3 K / 2 + 4 roundings are an upper limit, and
+    and take more addends at once). That is 10 u for every 8 products. The scale costs one rounding;
+    the kernel adds a plane of 16 products to the sum over K at most once, and a chunk to the other
+    chunks at most once. So there are at most n = K (10 / 8 + 2 / 16) + 2 < 3 K / 2 + 4 roundings,
+    and
 
         |sum - exact| <= sum |x| e |s| + g * sum |x| (|w| + e) |s|,   g = n u / (1 - n u)
 
-    Zeros that fill up a tile lose nothing. So r products of a group that begin anywhere, in at most
-    r / 8 + 2 times 8, lose r + 2 (r / 8 + 2), and K / r such sums are scaled and added: no more
-    than 3 K / 2 + 4 and the two that the finish has in hand below, for any r from 1 to K.
+    Zeros that fill up a tile lose nothing. A group of r products may begin anywhere, so it takes at
+    most r / 8 + 2 steps of 8 and loses r + 2 (r / 8 + 2). The kernel scales and adds K / r such
+    sums, which costs no more than 3 K / 2 + 4 plus the two roundings that the last steps below have
+    to spare, for any r from 1 to K.
 
-    fp16_run: that many products are added up in fp16 before fp32 takes over; None: none are. Every
-    8 of them cut off 2**-10 of the sum, or 2**-24 where it is small: G / 8 times for a group of G,
-    and 2 more for each of its runs. It must not overflow.
+    fp16_run: the number of products that are added in fp16 before fp32 takes over; None: fp32 adds
+    all. Every 8 of them cut off 2**-10 of the sum, or 2**-24 if the sum is small: G / 8 times for a
+    group of G, and 2 more times for each of its runs. The fp16 sum must not overflow.
 
-    Then an int32 sum as fp32, the scales of channel and token, and the bias are four roundings, and
-    y is rounded to `out_dtype`. fp8 saturates: compare with the exact y clamped to its range. Other
-    outputs beyond their range, and numbers below fp32's normal range, are not covered.
+    At the end, four roundings convert an int32 sum to fp32, apply the channel and token scales, and
+    add the bias; then y is rounded to `out_dtype`. fp8 saturates, so compare with the exact y
+    clamped to its range. The bound does not cover other outputs beyond their range, nor numbers
+    below fp32's normal range.
     """
     codes, zeros, scales = product.parts
     if compute_dtype == torch.int8:
@@ -133,15 +136,16 @@ def tensor_core_error_bound(
 def scaled_weights_error_bound(product, out_dtype, *, compute_dtype, fp16_run=None, code_shift=0):
     """Like `tensor_core_error_bound`, for a kernel that scales the weights before the sum.
 
-    s is rounded to s' in c, and (q - z') s', with e as there, is a weight once it is rounded too:
+    The kernel rounds s to s' in c, then rounds (q - z') s' to the weight. With e as there, a weight
+    has the error
 
         e' = e |s| + (|w| + e) (|s' - s| + v |s'|) + t / 2
 
-    by which it is off; by nothing if c holds every step. What follows has no scale, so n stays:
+    or 0 if c represents every step exactly. The sum needs no scale, so n stays the same:
 
         |sum - exact| <= sum |x| e' + g * sum |x| (|w s| + e'),   g = n u / (1 - n u)
 
-    fp16_run: as there, with runs that begin at multiples of their length: K / 8 + 1 times 2**-24.
+    fp16_run: as there, but runs begin at multiples of their length: K / 8 + 1 times 2**-24.
     """
     codes, zeros, scales = product.parts
     off = _scaled_error(codes, zeros, scales, compute_dtype, code_shift)
@@ -155,15 +159,15 @@ def scaled_weights_error_bound(product, out_dtype, *, compute_dtype, fp16_run=No
 
 
 def dequantized_error_bound(product, out_dtype, *, weight_dtype, code_shift=0):
-    """Like `tensor_core_error_bound`, for dense weights and a library's product of them.
+    """Like `tensor_core_error_bound`, for dense weights that a library multiplies.
 
-    w = (q - z) s takes two roundings of float32, u = 2**-24, three with `code_shift` h, and one to
-    `weight_dtype`, of roundoff v and smallest step t. A weight is off by
+    Computing w = (q - z) s takes two float32 roundings, u = 2**-24, or three with `code_shift` h,
+    and one to `weight_dtype`, with roundoff v and smallest step t. The error of a weight is
 
-        e' = u |z + h| |s|, if there is an h,   and   (v + 4 u) |w| + t / 2
+        e' = u |z + h| |s|, if there is an h,   plus   (v + 4 u) |w| + t / 2
 
-    The library adds up as a tensor core does, or better; it may round parts of the sum, and their
-    sum again, to `out_dtype` before y: three roundings in all.
+    The library accumulates like a tensor core, or better. It may round parts of the sum, and their
+    sum, to `out_dtype` before it rounds y: three roundings in all.
     """
     codes, zeros, scales = product.parts
     W, x = ((codes - zeros) * scales).abs(), product.x.double().abs()
@@ -177,14 +181,14 @@ def dequantized_error_bound(product, out_dtype, *, weight_dtype, code_shift=0):
 
 
 def factored_error_bound(product, out_dtype, *, fused_dtype=None):
-    """Like `tensor_core_error_bound`, for a kernel that adds up s (sum q x - z sum x) in fp32.
+    """Like `tensor_core_error_bound`, for a kernel that computes s (sum q x - z sum x) in fp32.
 
-    Products q x are exact. A term passes at most K - 1 additions in whatever order, the product
-    with z, the difference, and the scale; n = K + 3 roundings. The terms are those of both sums:
+    The products q x are exact. A term passes through at most K - 1 additions in any order, the
+    product with z, the difference, and the scale: n = K + 3 roundings. Over the terms of both sums:
 
         |sum - exact| <= g * sum |x| (|q| + |z|) |s|,   g = n u / (1 - n u),   u = 2**-24
 
-    and with `fused_dtype` the error of -z s, times |x|, more.
+    `fused_dtype` adds the error of -z s, times |x|.
     """
     codes, zeros, scales = product.parts
     x, K = product.x.double().abs(), codes.shape[1]
@@ -197,21 +201,23 @@ def factored_error_bound(product, out_dtype, *, fused_dtype=None):
 
 
 def parts_error_bound(product, out_dtype, *, part, offset=0):
-    """Like `tensor_core_error_bound`, for gemv_a16wn_fast: a scale for `part` products at a time.
+    """Like `tensor_core_error_bound`, for gemv_a16wn_fast, which scales `part` products at a time.
 
-    Codes have an offset of at most o on them, so that of each part fp32 adds up
+    The codes carry an offset of at most o, so for each part fp32 computes
 
         s * (sum (q + o) x - sum o x - z sum x)
 
-    A tensor core's products are exact, as there, and a part loses 5 / 4 part + 4 times u = 2**-23
-    of them. The sums of o x and of x are fp32's: part roundings at most, with their product. Two
-    differences and the scale are three more; K / part shares are added up, then those of 32 warps.
-    So n = 3 part / 2 + K / part + 40 roundings are an upper limit, and
+    The tensor core's products are exact, as there, and the sum of a part loses at most
+    5 / 4 part + 4 times u = 2**-23. The sums of o x and of x are made in fp32, with at most `part`
+    roundings including their product. Two differences and the scale add three; then K / part parts
+    are added, and the sums of 32 warps. So there are at most n = 3 part / 2 + K / part + 40
+    roundings, and
 
         |sum - exact| <= g * sum |x| (|q| + 2 o + |z|) |s|,   g = n u / (1 - n u)
 
-    bf16 x becomes fp16, times a power of two that brings its largest to 2**14 at least: where that
-    is subnormal it loses half a step, 2**-25, and so at most 2**-39 of the largest x.
+    The kernel converts bf16 x to fp16 after multiplying it by a power of two that brings the
+    largest x to at least 2**14. An x that becomes subnormal loses half a step, 2**-25, which is at
+    most 2**-39 of the largest x.
     """
     codes, zeros, scales = product.parts
     x, K = product.x.double().abs().cpu(), codes.shape[1]
@@ -224,7 +230,7 @@ def parts_error_bound(product, out_dtype, *, part, offset=0):
 
 
 def _finished(product, error, reached, out_dtype):
-    """The error of y, from that of sums over K whose terms add up to at most `reached`."""
+    """The error of y, from the error of sums over K whose terms add up to at most `reached`."""
     factors, bias = product.factors().abs(), product.bias_or_zero().abs()
     steps = growth(4, FP32_ROUNDOFF) * ((reached + error) * factors + bias)
     accumulated = error * factors + steps
@@ -235,7 +241,7 @@ def _finished(product, error, reached, out_dtype):
 
 
 def _shift_error(codes, zeros, dtype, code_shift=0):
-    """How far q - z is off if it is computed in `dtype`, with both raised by `code_shift`."""
+    """The error of q - z if it is computed in `dtype`, with both shifted by `code_shift`."""
     codes, zeros = codes + code_shift, zeros + code_shift
     near = _rounded(_rounded(zeros, torch.float32) if code_shift else zeros, dtype)
     exact = (near == zeros) & (_rounded(codes - near, dtype) == codes - near)
@@ -245,7 +251,7 @@ def _shift_error(codes, zeros, dtype, code_shift=0):
 
 
 def _scaled_error(codes, zeros, scales, dtype, code_shift):
-    """How far (q - z) s is off if every step of it is rounded to `dtype`."""
+    """The error of (q - z) s if every step is rounded to `dtype`."""
     difference, scale = codes - zeros, _rounded(scales, dtype)
     shift_off, product = _shift_error(codes, zeros, dtype, code_shift), difference * scale
     exact = (shift_off == 0) & (scale == scales) & (_rounded(product, dtype) == product)
@@ -256,7 +262,7 @@ def _scaled_error(codes, zeros, scales, dtype, code_shift):
 
 
 def _fused_error(codes, zeros, scales, dtype, fused_dtype):
-    """How far q s - z s is off, in `dtype`, if -z s was kept in `fused_dtype`."""
+    """The error of q s - z s computed in `dtype`, if -z s is stored in `fused_dtype`."""
     kept = _rounded(-zeros * scales, fused_dtype)
     shift, scale = _rounded(kept, dtype), _rounded(scales, dtype)
     scaled = codes * scale
@@ -281,7 +287,7 @@ def growth(n, roundoff):
 
 
 def output_rounding(largest, out_dtype):
-    """What rounding numbers up to `largest` to `out_dtype` costs at most."""
+    """The largest error of rounding numbers up to `largest` to `out_dtype`."""
     if out_dtype not in OUTPUT_ROUNDOFF:
         raise ValueError(f"out_dtype must be one of {list(OUTPUT_ROUNDOFF)}, got {out_dtype}")
     return OUTPUT_ROUNDOFF[out_dtype] * largest + SMALLEST_STEP[out_dtype] / 2

@@ -1,4 +1,4 @@
-"""What a kernel may be given; one sentence about anything else."""
+"""Checks of what a kernel may be given; each refusal is one sentence."""
 
 import math
 import numbers
@@ -24,13 +24,13 @@ def check_matrix(name, tensor, dtype):
 
 
 def check_kernels_reach(name, tensor):
-    """Raise unless a tensor is where kernels run: on a CPU or a CUDA device."""
+    """Raise unless the tensor is on a device that runs kernels: a CPU or a CUDA device."""
     if tensor.device.type not in ("cpu", "cuda"):
         raise ValueError(f"{name} is on {tensor.device}: kernels take CPU and CUDA tensors")
 
 
 def check_dense(name, value, dtypes=None):
-    """Raise unless `value` is a dense tensor, of one of `dtypes`."""
+    """Raise unless `value` is a dense tensor with one of `dtypes` (None: any)."""
     if not isinstance(value, torch.Tensor):
         raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
     if dtypes and value.dtype not in dtypes:
@@ -41,20 +41,20 @@ def check_dense(name, value, dtypes=None):
 
 
 def check_together(name, device, other, other_device):
-    """Raise unless the tensors called `name` and `other` are on one device."""
+    """Raise unless the tensors called `name` and `other` are on the same device."""
     if device != other_device:
         raise ValueError(f"{name} is on {device} and {other} on {other_device}: move one")
 
 
 def check_bias(bias, N, dtypes=FLOATS):
-    """Raise unless the bias is a dense tensor (N,) of one of `dtypes`."""
+    """Raise unless the bias is a dense tensor (N,) with one of `dtypes`."""
     check_dense("bias", bias, dtypes)
     if tuple(bias.shape) != (N,):
         raise ValueError(f"bias must have shape ({N},), got {tuple(bias.shape)}")
 
 
 def is_int(value, smallest=1):
-    """True if `value` is an int, not a truth value, of at least `smallest`."""
+    """True if `value` is an int, not a bool, of at least `smallest`."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= smallest
 
 
@@ -65,7 +65,7 @@ def check_size(name, size):
 
 
 def check_group_size(group_size, K):
-    """Raise unless rows of K codes are whole groups."""
+    """Raise unless `group_size` divides K."""
     if not isinstance(group_size, int) or isinstance(group_size, bool):
         raise TypeError(f"group_size must be an int, got {type(group_size).__name__}")
     if group_size < 1 or K % group_size:
@@ -75,7 +75,7 @@ def check_group_size(group_size, K):
 
 
 def check_devices(x, W, runner):
-    """Raise unless x and W are tensors together, where a kernel loaded for `runner` takes them."""
+    """Raise unless x and W are on the same device, and the kernel was loaded for that device."""
     for name, tensor in {"x": x, "W": W}.items():
         check_dense(name, tensor)
         check_kernels_reach(name, tensor)
@@ -96,7 +96,7 @@ def check_inspectable(x):
 
 
 def check_no_grad(name, tensor):
-    """Raise if autograd would have to go through a kernel."""
+    """Raise if autograd would need a gradient through a kernel."""
     if torch.is_grad_enabled() and tensor.requires_grad:
         raise ValueError(
             f"{name} requires grad and this kernel has no backward: use torch.no_grad()"
@@ -104,10 +104,10 @@ def check_no_grad(name, tensor):
 
 
 def per_group(name, value, shape, dtype, device):
-    """`value` as a contiguous tensor of `shape` = (N, groups) and `dtype` on `device`.
+    """Expand `value` to a contiguous tensor of `shape` = (N, groups) and `dtype` on `device`.
 
-    value: a number, or a tensor of `dtype`: one element, (N, 1), (N, groups), or where there is one
-    group (N,). dtype is float32, or int32, which takes whole numbers only.
+    value: a number, or a tensor of `dtype` with one element or the shape (N, 1), (N, groups), or
+    for one group (N,). dtype: float32, or int32, which allows only whole numbers.
     """
     N, groups = shape
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
@@ -135,7 +135,7 @@ def per_group(name, value, shape, dtype, device):
 
 
 def _number(name, value, dtype):
-    """`value` as a float or an int that `dtype` can hold."""
+    """`value` as a float or an int that fits into `dtype`."""
     if dtype == torch.float32:
         if math.isfinite(value) and abs(value) > torch.finfo(dtype).max:
             raise ValueError(f"{name} must fit in float32, got {value}")
@@ -146,10 +146,10 @@ def _number(name, value, dtype):
 
 
 def check_int32_range(K, nbits, scales, zeros):
-    """Raise if a sum over K of scale * (code - zero) * x, x int8, may leave int32.
+    """Raise if a sum over K of scale * (code - zero) * x, with int8 x, may overflow int32.
 
-    scales, zeros: numbers, or tensors. Those on a GPU are not looked at, because that would wait
-    for it: there a scale counts as 1 and a zero as one of the codes.
+    scales, zeros: numbers, or tensors. Tensors on a GPU are not read, because that would wait for
+    the GPU; the check assumes a scale of 1 and a zero among the codes.
     """
     top = 2**nbits - 1
     smallest, largest = _range(zeros, otherwise=(0, top))
@@ -172,7 +172,7 @@ def _range(value, otherwise):
 
 
 def check_out(out, shape, dtype, device, tensors):
-    """Raise unless `out` can be written in place: as described, dense, and apart from `tensors`."""
+    """Raise unless `out` fits, is contiguous, and shares no memory with `tensors`."""
     if not isinstance(out, torch.Tensor):
         raise TypeError(f"out must be a torch.Tensor, got {type(out).__name__}")
     if out.dtype != dtype or tuple(out.shape) != shape or out.device != device:
@@ -189,36 +189,36 @@ def check_out(out, shape, dtype, device, tensors):
 
 
 def _shares_memory(a, b):
-    """Whether two contiguous tensors have a byte in common."""
+    """True if two contiguous tensors share a byte of memory."""
     return a.data_ptr() < b.data_ptr() + b.nbytes and b.data_ptr() < a.data_ptr() + a.nbytes
 
 
 def whole_tiles(x, tile):
-    """x (..., K), or a copy with zeros behind its rows: torch's pad would copy always."""
+    """x (..., K), padded with zeros to a multiple of `tile`; copied only if padding is needed."""
     missing = -x.shape[-1] % tile
     return torch.nn.functional.pad(x, (0, missing)) if missing else x
 
 
 def laid_out(tensor):
-    """The tensor, contiguous, and no view that torch negates later."""
+    """The tensor, made contiguous, with a pending negation of torch resolved."""
     if tensor.is_neg() or not tensor.is_contiguous():  # asking is faster than calling
         return tensor.resolve_neg().contiguous()
     return tensor
 
 
 def aligned(tensor):
-    """The tensor, `laid_out`; a copy where it begins between two pieces of 16 bytes."""
+    """The tensor, `laid_out`, and copied if its address is not a multiple of 16 bytes."""
     tensor = laid_out(tensor)
     return tensor.clone() if tensor.data_ptr() % _ALIGNMENT else tensor
 
 
 def pointers_of(tensors):
-    """Where each begins; 0 for None."""
+    """The address of each tensor; 0 for None."""
     return [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
 
 
 def aligned_pointers_of(tensors):
-    """The same of tensors that are all `aligned`; None where one of them is not."""
+    """The address of each tensor, like `pointers_of`; None if one is not `aligned`."""
     pointers = []
     for tensor in tensors:
         pointer = 0 if tensor is None else tensor.data_ptr()

@@ -1,4 +1,4 @@
-"""GemLite's names of the types that a kernel takes and gives."""
+"""GemLite's names for the dtypes of a kernel's inputs and outputs."""
 
 from enum import Enum
 
@@ -8,7 +8,7 @@ FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 
 
 class DType(Enum):
-    """A number type; `value` is torch's. Saved layers number them in this order.
+    """A number type; `value` is the torch dtype. Saved layers store a member as its position here.
 
     >>> DType.FP16.value, DType.FP8.value
     (torch.float16, torch.float8_e4m3fn)
@@ -24,7 +24,7 @@ class DType(Enum):
 
 
 def name_of(dtype):
-    """A torch dtype without its "torch.".
+    """The name of a torch dtype, without "torch.".
 
     >>> name_of(torch.int8)
     'int8'

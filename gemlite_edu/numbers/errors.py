@@ -1,26 +1,26 @@
-"""The errors that a kernel's text can cause; a notebook shows their sentence alone."""
+"""The errors that a kernel's text can cause; a notebook shows only their message."""
 
 
 class OneSentence:
-    """A notebook shows the message of such an error without a traceback."""
+    """A base class for errors that a notebook shows without a traceback."""
 
     def _render_traceback_(self):
-        """IPython calls this in place of printing a traceback."""
+        """IPython calls this method instead of printing a traceback."""
         return [f"{type(self).__name__}: {self}"]
 
 
 class KernelTextError(OneSentence, ValueError):
-    """The text of a kernel, or of what replaces a hole in it, does not compile."""
+    """The text of a kernel, or the text that replaces a hole in it, does not compile."""
 
 
 class KernelFault(OneSentence, RuntimeError):
-    """A running kernel left its tensors, got stuck, or never ended."""
+    """A running kernel accessed memory outside its tensors, got stuck, or did not end in time."""
 
 
 class UntrustedText(OneSentence, ValueError):
-    """A saved module has CUDA text, which would be compiled and run, and nobody allowed that.
+    """A saved module has CUDA texts, which would be compiled and run without the caller's consent.
 
-    texts: {hole: text}, to be read before they are trusted.
+    texts: {hole: text}; read them before you trust them.
     """
 
     def __init__(self, message, texts):

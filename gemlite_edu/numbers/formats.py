@@ -1,4 +1,4 @@
-"""4-bit formats that are tables rather than straight lines.
+"""4-bit formats whose levels come from a table instead of a linear formula.
 
 NF4: the 16 levels of the 4-bit NormalFloat, Dettmers et al. 2023, arXiv 2305.14314, appendix E.
 FP4_E2M1: sign, 2 exponent bits of bias 1, 1 mantissa bit; OCP Microscaling Formats v1.0, table 5.

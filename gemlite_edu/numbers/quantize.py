@@ -1,7 +1,7 @@
 """Weights as codes, scales and zeros.
 
-A weight matrix `W` of shape (N, K) becomes codes `W_q` (uint8), and per group of `group_size`
-neighbours along K one scale and one zero, so that `W ~ (W_q - zeros) * scales`.
+Quantization turns a weight matrix `W` (N, K) into codes `W_q` (uint8). Each group of `group_size`
+neighbours along K shares one scale and one zero, so that `W ~ (W_q - zeros) * scales`.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _SMALLEST_MEAN = 1e-5
 
 @dataclass(frozen=True)
 class QuantizedWeight:
-    """Codes with what is needed to read them; the one place where their shapes are asserted.
+    """Codes with their scales and zeros; this class is the one place that checks their shapes.
 
     W_q: (N, K) uint8, each code below 2**nbits.
     scales, zeros: float32, (N, K // group_size), or (1, 1) for a whole tensor.
@@ -60,11 +60,11 @@ def quantize_linear(
     """Round-to-nearest linear quantization of `W` (N, K), any float dtype, to `nbits` (1 to 8).
 
     group_size: a divisor of K; None means one scale and zero per output channel.
-    symmetric: the zero is fixed at 2**(nbits-1), or (2**nbits - 1) / 2 if not `integer_zeros`.
-        The scale's sign is that of -w for the group's largest |w| when the zero is an integer:
-        code 0 has no partner on the other side, so the largest weight takes it.
+    symmetric: fix the zero at 2**(nbits-1), or at (2**nbits - 1) / 2 if not `integer_zeros`. With
+        an integer zero, the scale has the sign of -w for the group's largest |w|: code 0 has no
+        counterpart on the positive side, so the largest weight takes it.
     per_tensor: one scale and zero for the whole matrix, shape (1, 1).
-    Otherwise the range of codes spans min(w, 0) to max(w, 0), so that 0 is always inside it.
+    If not symmetric, the codes span min(w, 0) to max(w, 0), so the range always contains 0.
 
     Raises TypeError or ValueError for a wrong dtype, rank, width, group size, or non-finite weight.
     Source: Jacob et al. 2017, arXiv 1712.05877 (affine); ggml's Q4_0 (signed extreme).
@@ -102,11 +102,12 @@ def quantize_linear(
 
 
 def quantize_ternary(W):
-    """Quantize `W` (N, K), any float dtype, to -1, 0 and 1 times one scale, mean |W|.
+    """Quantize `W` (N, K), any float dtype, to -1, 0 or 1 times one scale, mean |W|.
 
-    A `QuantizedWeight` of 2 bits: code = weight + 2, from 1 to 3; zero 2; scale and zero (1, 1).
-    A weight is 0 if it is within half the mean of 0. The mean counts as at least 1e-5.
-    Raises TypeError or ValueError as `quantize_linear`.
+    Returns a 2-bit `QuantizedWeight` with code = weight + 2, from 1 to 3, zero 2, and scale and
+    zero of shape (1, 1). A weight with |w| up to half the mean becomes 0. The mean counts as at
+    least 1e-5.
+    Raises TypeError or ValueError like `quantize_linear`.
     Source: Ma et al. 2024 (BitNet b1.58), arXiv 2402.17764, equations 1 to 3 (absmean).
 
     >>> quantize_ternary(torch.tensor([[0.1, -3.0, 1.0, 0.3]])).W_q.tolist()

@@ -1,4 +1,4 @@
-"""The oracles. They work in fp64 on dequantized weights and know nothing of packing."""
+"""The oracles: they compute in fp64 with dequantized weights and know nothing about packing."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class ScaledProduct:
     """y = x W^T * channel_scales * token_scales + bias, where W = (codes - zeros) * scales.
 
     x (M, K); codes (N, K), of any type; scales, zeros (N, groups); channel_scales, bias (N,);
-    token_scales (M,). What is None is left out. They are taken as they are, without a rounding.
+    token_scales (M,). A factor that is None is left out. All values are used without rounding.
     """
 
     x: torch.Tensor
@@ -28,7 +28,7 @@ class ScaledProduct:
 
     @property
     def parts(self):
-        """Codes, zeros and scales of every weight, (N, K) float64."""
+        """(codes, zeros, scales) of every weight, each (N, K) float64."""
         codes = self.codes.double().cpu()
         zeros = _per_column(self.zeros, codes, 0.0)
         return codes, zeros, _per_column(self.scales, codes, 1.0)
@@ -39,7 +39,7 @@ class ScaledProduct:
         return matmul(self.x, (codes - zeros) * scales) * self.factors() + self.bias_or_zero()
 
     def factors(self):
-        """What a sum over K is multiplied by; broadcasts to (M, N)."""
+        """The factors that multiply a sum over K; broadcasts to (M, N)."""
         one = torch.ones(1, dtype=torch.float64)
         channel = one if self.channel_scales is None else self.channel_scales.double().cpu()
         token = one if self.token_scales is None else self.token_scales.double().cpu()

@@ -1,6 +1,6 @@
-"""What the scales of a ternary product mean, in the two projects that it comes from.
+"""The meaning of the scales of a ternary product, here and in the two projects it comes from.
 
-    ours        y = sum * token_scales * scales      what one step of the codes is worth
+    ours        y = sum * token_scales * scales      each scale is the value of one step
     BitNet      y = sum / s * ws                     s = 127 / max |x|, ws = mean |W|
     BitMedViT   y = sum / (s * ws)                   s = 127 / max |x|, ws = 1 / mean |W|
 
@@ -13,18 +13,18 @@ import torch
 
 
 class ScaleConvention(Enum):
-    """Whether a factor multiplies or divides the sum: (that of the tokens, that of the weights)."""
+    """Tells if a factor divides the sum: (the tokens' factor, the weights' factor)."""
 
     MULTIPLY = (False, False)
     BITNET = (True, False)
     BITMEDVIT = (True, True)
 
     def token_scales(self, s):
-        """Factors of the tokens that multiply, float32, the shape of `s`."""
+        """Convert the tokens' factors `s` to factors that multiply, float32, of the same shape."""
         return _multiplying(s, divides=self.value[0])
 
     def scales(self, ws):
-        """Factors of the outputs that multiply, float32, the shape of `ws`.
+        """Convert the weights' factors `ws` to factors that multiply, float32, of the same shape.
 
         >>> ws = torch.tensor([4.0])
         >>> [c.scales(ws).item() for c in ScaleConvention]

@@ -1,10 +1,10 @@
-"""What scales and zeros do, by name; the one table of it."""
+"""The names of all the ways in which scales and zeros are applied."""
 
 from enum import Enum
 
 
 class WeightMode(Enum):
-    """What makes a weight of a code q, group by group, before products are added up.
+    """The formula that turns a code q into a weight, group by group, before products are added.
 
     >>> print(WeightMode.FMA.value)
     W = q s + z', with z' = -z s rounded at pack
@@ -18,7 +18,7 @@ class WeightMode(Enum):
 
 
 class ChannelScaleMode(Enum):
-    """What a whole sum over K is multiplied by, once it is there.
+    """The factors that multiply a complete sum over K.
 
     >>> ChannelScaleMode.of(True, False).name
     'WEIGHT'
@@ -31,7 +31,7 @@ class ChannelScaleMode(Enum):
 
     @staticmethod
     def of(has_channel_scales, has_token_scales):
-        """The mode with these factors."""
+        """The mode that has these factors."""
         names = {
             (False, False): "NONE",
             (True, False): "WEIGHT",
