@@ -1,4 +1,4 @@
-"""Where each code lives in memory."""
+"""The packing formats, which define where each code lives in memory."""
 
 from gemlite_edu.packing.address_map import Address, pack_by_map, unpack_by_map
 from gemlite_edu.packing.bit_planes import BitPlanes3, pack_3bit_planes, unpack_3bit_planes

@@ -1,9 +1,9 @@
 """A packing format is an address map: `layout.locate(n, k)` says where code W_q[n, k] lives.
 
-From the map alone follow a slow, obviously right pack and unpack. A fast packer is right when it
-agrees with them. A layout has `nbits`, `packed_shape(N, K)` and `locate(n, k)`; one that splits
-codes has `planes` too, the bits of each piece from the lowest up, and locates every piece; one
-whose words are not int32 has `word_dtype`.
+The map alone defines a slow, obviously correct pack and unpack; tests compare each fast packer with
+them. A layout has `nbits`, `packed_shape(N, K)` and `locate(n, k)`. A layout that splits codes also
+has `planes`, the bits of each piece from the lowest up, and locates every piece. A layout whose
+words are not int32 has `word_dtype`.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from gemlite_edu.numbers.quantize import check_codes
 
 
 class Address(NamedTuple):
-    """Row and column of a word, and how far right to shift it so that the code comes lowest."""
+    """Row and column of a word, and the right shift that brings the code to its lowest bits."""
 
     row: int
     col: int

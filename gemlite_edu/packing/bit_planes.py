@@ -1,10 +1,10 @@
-"""3-bit codes as a plane of 2 bits and a plane of 1 bit: no bit of a word is idle.
+"""Store 3-bit codes as a plane of 2 bits and a plane of 1 bit, so that no bit of a word is idle.
 
-Ten 3-bit codes fill 30 bits of a word, while 2 and 1 divide 32. A tile is 1024 codes of a row in 96
-words: two tiles of the 2-bit layout (`WarpInterleaved`) hold the two low bits of each code, then
-one tile of the 1-bit layout holds the high bits. So a lane reads three words, each next to its
-neighbour's, for 32 codes: k = lane, lane + 32, ... of the tile, in both planes the first one most
-significant.
+Ten 3-bit codes fill only 30 bits of a word, but 2 and 1 divide 32. A tile stores 1024 codes of a
+row in 96 words: two tiles of the 2-bit layout (`WarpInterleaved`) hold the two low bits of each
+code, then one tile of the 1-bit layout holds the high bits. A lane reads three words, each next to
+its neighbour's, for its 32 codes k = lane, lane + 32, ... of the tile. In both planes the first
+code is the most significant.
 """
 
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ _LOW_TILES = _HIGH.tile // _LOW.tile  # in a tile of this layout
 
 @dataclass(frozen=True)
 class BitPlanes3:
-    """The address map: `locate` gives the place of the low bits and that of the high bit.
+    """The address map: `locate` returns the address of the low bits and that of the high bit.
 
     >>> BitPlanes3().locate(n=0, k=33)
     (Address(row=0, col=1, shift=28), Address(row=0, col=65, shift=30))
     """
 
     nbits = NBITS
-    planes = (_LOW.nbits, _HIGH.nbits)  # bits of a code in each, from the lowest up
+    planes = (_LOW.nbits, _HIGH.nbits)  # bits of a code in each plane, from the lowest up
     tile = _HIGH.tile
     words_in_tile = (_LOW_TILES + 1) * WARP_SIZE
 

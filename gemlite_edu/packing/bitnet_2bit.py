@@ -1,14 +1,14 @@
-"""BitNet's layout of 2-bit codes: what a kernel reads at once lies together, for bytes to unpack.
+"""BitNet's layout of 2-bit codes: a kernel reads adjacent codes and unpacks them into bytes.
 
-Three steps lead from a code to its bits. Rows and columns are cut into tiles of 16 x 32, which lie
-one after the other, those of the same rows first. A tile is 32 words of 16 codes, neighbours along
-k in one row: rows 0 to 7 at k = 0 to 15, then at 16 to 31, then rows 8 to 15 likewise. In a word,
-code e stands in byte e % 4, at bit 2 (e // 4) of it:
+Three steps lead from a code to its bits. Rows and columns are cut into tiles of 16 x 32, stored one
+after the other along a row of tiles. A tile is 32 words of 16 codes, which are neighbours along k
+in one row: rows 0 to 7 at k = 0 to 15, then at 16 to 31, then rows 8 to 15 likewise. In a word,
+code e occupies bits 2 (e // 4) and up of byte e % 4:
 
     k = 15 11 7 3   14 10 6 2   13 9 5 1   12 8 4 0        most significant bits on the left
 
-so that `word >> 2 * i & 0x03030303` is the codes 4 i to 4 i + 3, a byte each.
-Source: microsoft/BitNet, gpu/pack_weight.py, which M-iki/BitMedViT has too.
+so `word >> 2 * i & 0x03030303` yields the codes 4 i to 4 i + 3, one per byte.
+Source: microsoft/BitNet, gpu/pack_weight.py, which M-iki/BitMedViT also uses.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _SHIFTS = [8 * (e % 4) + 2 * (e // 4) for e in range(CODES_OF_A_WORD)]
 
 @dataclass(frozen=True)
 class Bitnet2Bit:
-    """The address map of rows of K codes; a row and a column of words are of `packed_shape`.
+    """The address map for rows of K codes; an address refers to the words of `packed_shape`.
 
     >>> Bitnet2Bit(K=64).locate(n=1, k=17)
     Address(row=2, col=1, shift=8)
@@ -38,7 +38,7 @@ class Bitnet2Bit:
     nbits = 2
 
     def packed_shape(self, N, K):
-        """Shape of the words, whole tiles: (N rounded up to 16, K rounded up to 32, over 16)."""
+        """Shape of the words, in whole tiles: (N rounded up to 16, K rounded up to 32, over 16)."""
         if K != self.K:
             raise ValueError(f"this layout is of rows of {self.K} codes, got K = {K}")
         return -(-N // TILE_N) * TILE_N, self._tiles_of_a_row * TILE_K // CODES_OF_A_WORD
@@ -58,13 +58,13 @@ class Bitnet2Bit:
         return Address(row, col, _SHIFTS[code])
 
     def _tile_of(self, n, k):
-        """(Number of the tile, row and column in it.)"""
+        """(tile number, row in the tile, column in the tile)."""
         tile = n // TILE_N * self._tiles_of_a_row + k // TILE_K
         return tile, n % TILE_N, k % TILE_K
 
 
 def word_of_tile(n, k):
-    """(Word, place in it) of the code at row n and column k of a tile.
+    """(word, position in the word) of the code at row n and column k of a tile.
 
     >>> word_of_tile(0, 15), word_of_tile(7, 0), word_of_tile(0, 16), word_of_tile(8, 0)
     ((0, 15), (7, 0), (8, 0), (16, 0))
@@ -77,8 +77,8 @@ def word_of_tile(n, k):
 def pack_bitnet_2bit(W_q):
     """Pack codes (N, K) uint8 below 4 into int32 words, `Bitnet2Bit(K).packed_shape(N, K)`.
 
-    Any N and K; in the padding of the last tiles all bits are 0. A view of the words as bytes,
-    (N, K / 4), is what BitNet stores. Raises TypeError or ValueError for other codes.
+    N and K may have any size; the padding of the last tiles is 0. BitNet stores a view of these
+    words as bytes, (N, K / 4). Raises TypeError or ValueError for other codes.
 
     >>> W_q = torch.arange(16, dtype=torch.uint8).remainder(4).reshape(1, 16)
     >>> hex(int(pack_bitnet_2bit(W_q)[0, 0]) & 0xFFFFFFFF)

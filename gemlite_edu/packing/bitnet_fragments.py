@@ -1,8 +1,9 @@
-"""The orders of BitNet's words that BitMedViT made for its WMMA fragments, tokens x outputs x k.
+"""The orders in which BitMedViT stores BitNet's words for WMMA fragments (tokens x outputs x k).
 
-A fragment takes 16 k of 8, 16 or 32 outputs: as many words, each 16 codes of one row. Here they
-lie together, fragment after fragment along k. Of 32 outputs rows 16 to 23 come before 8 to 15.
-For 16 outputs BitNet's own order stayed: two fragments, 16 x 32 codes, are one of its tiles.
+A fragment needs 16 k of 8, 16 or 32 outputs, which is one word, 16 codes of a row, per output.
+These orders store the words of a fragment together, fragment after fragment along k. With 32
+outputs, rows 16 to 23 come before rows 8 to 15. With 16 outputs, BitMedViT keeps BitNet's own
+order, in which two fragments, 16 x 32 codes, form one tile.
 Source: M-iki/BitMedViT, the reshuffles of its test scripts.
 """
 
@@ -16,12 +17,12 @@ from gemlite_edu.packing.bitnet_2bit import CODES_OF_A_WORD, TILE_K, TILE_N, Bit
 FRAGMENTS = {"8x32x16": (8, 32), "16x16x16": (16, 16), "32x8x16": (32, 8)}  # tokens, outputs
 
 _ROWS_OF_A_RUN = 8
-_RUNS = {8: (0,), 32: (0, 2, 1, 3)}  # of rows, in the order in which a fragment has them
+_RUNS = {8: (0,), 32: (0, 2, 1, 3)}  # runs of rows, in a fragment's order
 
 
 @dataclass(frozen=True)
 class BitnetFragments:
-    """The address map of rows of K codes in the order for `fragment`, a name in FRAGMENTS.
+    """The address map for rows of K codes in the order for `fragment`, a name in FRAGMENTS.
 
     >>> BitnetFragments("8x32x16", K=64).locate(n=16, k=1)
     Address(row=2, col=0, shift=8)
@@ -36,7 +37,7 @@ class BitnetFragments:
         _check_fragment(self.fragment)
 
     def packed_shape(self, N, K):
-        """Shape of the words: N rounded up to 16, or to 32 if a fragment has as many outputs."""
+        """Shape of the words: N rounded up to 16, or to 32 if a fragment has 32 outputs."""
         rows, columns = Bitnet2Bit(self.K).packed_shape(N, K)
         whole = max(self._outputs, TILE_N)
         return -(-rows // whole) * whole, columns
@@ -59,10 +60,10 @@ class BitnetFragments:
 
 
 def to_fragments(W_packed, fragment, K):
-    """Words of `pack_bitnet_2bit` for K codes a row, in the order for `fragment`.
+    """Reorder words of `pack_bitnet_2bit`, with K codes per row, for `fragment`.
 
-    Returns int32 words, `BitnetFragments(fragment, K).packed_shape(...)`; rows that a fragment
-    needs beyond those of W_packed are 0. Raises TypeError or ValueError for other words.
+    Returns int32 words of shape `BitnetFragments(fragment, K).packed_shape(...)`. If a fragment
+    needs more rows than W_packed has, they are 0. Raises TypeError or ValueError for other words.
     """
     _check_fragment(fragment)
     check_words(W_packed, Bitnet2Bit(K), K)
@@ -78,7 +79,7 @@ def to_fragments(W_packed, fragment, K):
 def from_fragments(W_packed, fragment, N, K):
     """The inverse of `to_fragments` for codes (N, K): words in BitNet's order, N rounded up to 16.
 
-    Raises TypeError or ValueError for words that are not of `BitnetFragments(fragment, K)`.
+    Raises TypeError or ValueError unless the words have the layout `BitnetFragments(fragment, K)`.
     """
     _check_fragment(fragment)
     check_words(W_packed, BitnetFragments(fragment, K), K, N)
@@ -98,7 +99,7 @@ def _check_fragment(fragment):
 
 
 def _rows_of_tiles(words):
-    """Words (N, K / 16) row after row, from BitNet's tiles."""
+    """Reorder words from BitNet's tiles to row after row, (N, K / 16)."""
     tiles = words.reshape(len(words) // TILE_N, -1, 2, 2, _ROWS_OF_A_RUN)
     return tiles.permute(0, 2, 4, 1, 3).reshape(words.shape)
 

@@ -2,8 +2,9 @@
 
     k = 1 0     codes 5, 12 (unsigned): 0xc5       codes 5, -4 (signed): 0xc5
 
-with the most significant bits on the left. The type of the bytes says how they are meant: uint8
-for codes 0 to 15, int8 for codes -8 to 7 in two's complement. Codes come and go transposed, (K, N).
+with the most significant bits on the left. The dtype of the bytes tells what the codes are: uint8
+for codes 0 to 15, int8 for codes -8 to 7 in two's complement. Both functions take and return codes
+transposed, (K, N).
 Source: torchao's `pack_2xint4`, which calls it a row interleave.
 """
 
@@ -18,7 +19,7 @@ CODE_RANGES = {torch.uint8: (0, 15), torch.int8: (-8, 7)}
 
 @dataclass(frozen=True)
 class Int4Pairs:
-    """The address map: byte (k // 2, n) holds the codes k and k + 1 of output n, k even.
+    """The address map: for even k, byte (k // 2, n) holds the codes k and k + 1 of output n.
 
     >>> Int4Pairs().locate(n=5, k=3)
     Address(row=1, col=5, shift=4)
@@ -28,7 +29,7 @@ class Int4Pairs:
     word_dtype = torch.uint8
 
     def packed_shape(self, N, K):
-        """Shape of the bytes of an (N, K) matrix, K even."""
+        """Shape of the bytes of an (N, K) matrix with even K."""
         if K % 2:
             raise ValueError(f"K must be even, as a byte holds two codes, got {K}")
         return K // 2, N
@@ -41,11 +42,11 @@ class Int4Pairs:
 
 
 def pack_2xint4(codes):
-    """Pack codes (K, N) of 4 bits, transposed weights such as `W_q.T`, into bytes (K / 2, N).
+    """Pack 4-bit codes (K, N), transposed weights such as `W_q.T`, into bytes (K / 2, N).
 
-    codes: uint8, 0 to 15, or int8, -8 to 7; the bytes have the same type. In memory the bytes of
-    one output lie side by side: the result's `.T` is contiguous, however the codes lay.
-    Raises TypeError or ValueError for another type, rank or range, or an odd K.
+    codes: uint8, 0 to 15, or int8, -8 to 7; the bytes have the same dtype. The bytes of one output
+    are adjacent in memory: the result's `.T` is contiguous, whatever the strides of the codes.
+    Raises TypeError or ValueError for another dtype, rank or range, or an odd K.
 
     >>> W_q = torch.tensor([[5, 12, 1, 2]], dtype=torch.uint8)
     >>> [hex(pair) for pair in pack_2xint4(W_q.T).flatten()]
@@ -65,7 +66,7 @@ def pack_2xint4(codes):
 
 
 def unpack_2xint4(packed):
-    """The inverse of `pack_2xint4`: bytes (K / 2, N) to codes (K, N) of the same type."""
+    """The inverse of `pack_2xint4`: bytes (K / 2, N) to codes (K, N) of the same dtype."""
     _check("packed", packed)
     by_output = packed.T
     pairs = torch.stack([by_output << 4 >> 4, by_output >> 4], dim=2)  # int8 keeps its sign

@@ -1,13 +1,13 @@
-"""The layout of the Triton kernels: a tile of words, each of whose fields is a slice of K.
+"""The layout of the Triton kernels: a tile of words, in which each bit field holds a slice of K.
 
-The codes of a row are cut into planes of `depth` neighbours along K, and `fields` planes make a
-tile. Word p of a tile holds code p of each of its planes, the first plane in the lowest field. So
-one load brings a tile of K, and one mask and shift makes a plane of it: neighbours in K are
-neighbours in the tensor, which is what x and a tensor core want. The words of a tile are
-contiguous over all rows: (tiles, N, depth).
+The layout cuts the codes of a row into planes of `depth` neighbours along K; `fields` planes make a
+tile. Word p of a tile holds code p of each plane, with the first plane in the lowest field. So one
+load fetches a tile of K, and one shift and mask extracts a plane. Neighbours along K are neighbours
+in the resulting tensor, which is the order that x has and tensor cores need. The words of a tile
+are contiguous over all rows: (tiles, N, depth).
 
-Planes never mix groups: a group is padded to whole planes, and to a part or a multiple of a tile.
-3-bit codes are two of these layouts side by side: 2-bit codes, and their third bits.
+A plane never mixes groups: each group is padded to whole planes, and to a fraction or a multiple of
+a tile. 3-bit codes use two of these layouts, one for 2-bit codes and one for their third bits.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.packing.address_map import Address
 from gemlite_edu.packing.rows_cols import WORD_DTYPES
 
-DEPTH = 16  # of a plane: the shallowest tl.dot of 16-bit operands, one tensor-core instruction
+DEPTH = 16  # codes per plane: the smallest K of a 16-bit tl.dot, one tensor-core instruction
 _MOST_FIELDS = 16
 
 
@@ -27,9 +27,9 @@ _MOST_FIELDS = 16
 class PlaneTiles:
     """The layout of codes (N, K) of `nbits` in words of `word_bits`.
 
-    group_size: a divisor of K; None: all of a row is one group.
-    nbits: 8, 4, 2 or 1, that divides word_bits; or 3, whose words hold the two lower bits and whose
-        third bits are a `PlaneTiles` of their own, `high`, with as many fields.
+    group_size: a divisor of K; None: the whole row is one group.
+    nbits: 8, 4, 2 or 1, dividing word_bits; or 3: then the words hold the two lower bits, and a
+        second `PlaneTiles`, `high`, with as many fields, holds the third bits.
 
     >>> layout = PlaneTiles(nbits=4, K=256, group_size=128)
     >>> layout.fields, layout.tile, layout.shape(N=8)
@@ -56,22 +56,22 @@ class PlaneTiles:
 
     @property
     def word_dtype(self):
-        """The torch dtype of words."""
+        """The torch dtype of a word."""
         return WORD_DTYPES[self.word_bits]
 
     @property
     def low_bits(self):
-        """Bits of a field."""
+        """Bits per field."""
         return 2 if self.nbits == 3 else self.nbits
 
     @property
     def fields(self):
-        """Codes in a word, planes in a tile."""
+        """Codes per word, which is also planes per tile."""
         return self.word_bits // self.low_bits
 
     @property
     def tile(self):
-        """Codes of a row in a tile."""
+        """Codes of a row per tile."""
         return self.fields * DEPTH
 
     @property
@@ -83,7 +83,7 @@ class PlaneTiles:
 
     @property
     def padded_group(self):
-        """Codes that a group takes: whole planes, as many as divide a tile or fill some."""
+        """Codes per group with padding: whole planes that divide a tile or fill whole tiles."""
         group = self.group_size or self.K
         planes = -(-group // DEPTH)
         if planes >= self.fields:
@@ -94,17 +94,17 @@ class PlaneTiles:
 
     @property
     def padded_K(self):
-        """Codes that a row takes: whole tiles."""
+        """Codes per row with padding: whole tiles."""
         codes = self.K // (self.group_size or self.K) * self.padded_group
         return -(-codes // self.tile) * self.tile
 
     @property
     def padded_groups(self):
-        """Groups that a row takes, those of its padding included; 1 if all of it is one group."""
+        """Groups per row, including those of the padding; 1 if the whole row is one group."""
         return 1 if self.group_size is None else -(-self.padded_K // self.padded_group)
 
     def pad_groups(self, values):
-        """`values` (groups, N), contiguous, with rows of 0 for the groups of the padding."""
+        """`values` (groups, N), made contiguous, with rows of 0 for the groups of the padding."""
         gap = self.padded_groups - len(values)
         return torch.nn.functional.pad(values, (0, 0, 0, gap)).contiguous()
 
@@ -113,21 +113,22 @@ class PlaneTiles:
         return self.padded_K // self.tile, N, DEPTH
 
     def place(self, k):
-        """Where code k of a row lies in the padded row."""
+        """The position of code k in the padded row."""
         group, within = divmod(k, self.group_size or self.K)
         return group * self.padded_group + within
 
     def locate(self, n, k):
-        """The `Address` of the lower bits of W_q[n, k]: (tile * N + n is its row for N rows of n).
+        """The `Address` of the lower bits of W_q[n, k].
 
-        row: n; col: the word of row n, counted through its tiles; shift: of the field.
+        row: n; col: the word of row n, counted through its tiles; shift: the shift of the field. In
+        the words of N rows, viewed as (tiles * N, depth), the row is tile * N + n.
         """
         plane, word = divmod(self.place(k), DEPTH)
         tile, field = divmod(plane, self.fields)
         return Address(n, tile * DEPTH + word, field * self.low_bits)
 
     def pad(self, values, fill=0):
-        """`values` (rows, K) with `fill` where rows are padded: (rows, padded_K)."""
+        """Pad `values` (rows, K) with `fill` to (rows, padded_K), as the layout pads its rows."""
         if self.padded_K == self.K:
             return values
         rows, group = len(values), self.group_size or self.K
@@ -139,10 +140,10 @@ class PlaneTiles:
 
 
 def best_layout(nbits, K, group_size=None):
-    """The `PlaneTiles` that pads least; of those that pad alike the one of the widest words.
+    """The `PlaneTiles` that pads least; if several pad equally, the one with the widest words.
 
-    A kernel's text is repeated for each field, so more than 16 are left out: they take 10 s to
-    compile.
+    A kernel unrolls its code for each field, so layouts with more than 16 fields are left out: such
+    a kernel takes 10 s to compile.
 
     >>> best_layout(4, K=4096, group_size=128).word_bits, best_layout(2, K=96).word_bits
     (32, 16)
@@ -154,9 +155,10 @@ def best_layout(nbits, K, group_size=None):
 
 
 def pack_plane_tiles(W_q, layout):
-    """Pack codes (N, K) uint8 into words `layout.shape(N)` of layout.word_bits.
+    """Pack codes (N, K) uint8 into words of shape `layout.shape(N)` and `layout.word_bits` bits.
 
-    For 3 bits: of the lower two; `pack_plane_tiles(W_q >> 2, layout.high)` packs the third.
+    For 3-bit codes it packs the lower two bits; `pack_plane_tiles(W_q >> 2, layout.high)` packs the
+    third.
     """
     check_codes(W_q, layout.nbits)
     N = len(W_q)
@@ -170,13 +172,13 @@ def pack_plane_tiles(W_q, layout):
 
 
 def pack_with_high(W_q, layout):
-    """(words of codes, words of third bits); the latter None unless codes have 3 bits."""
+    """(words of the codes, words of the third bits); the latter is None unless nbits is 3."""
     high = None if layout.high is None else pack_plane_tiles(W_q >> 2, layout.high)
     return pack_plane_tiles(W_q, layout), high
 
 
 def unpack_plane_tiles(words, layout):
-    """The inverse of `pack_plane_tiles`: codes (N, K) uint8; of 3 bits the lower two."""
+    """The inverse of `pack_plane_tiles`: codes (N, K) uint8; for 3 bits, the lower two bits."""
     tiles = words.transpose(0, 1)
     mask = (1 << layout.low_bits) - 1
     planes = [tiles >> (layout.low_bits * field) & mask for field in range(layout.fields)]
@@ -188,9 +190,9 @@ def unpack_plane_tiles(words, layout):
 
 @dataclass(frozen=True)
 class PlainTiles:
-    """The layout of weights that are not packed, (N, K) of an 8- or 16-bit type: slices of K.
+    """The layout of unpacked weights (N, K) of an 8- or 16-bit dtype, cut into slices of K.
 
-    A tile is 64 bytes of each row, contiguous over all rows: (tiles, N, depth).
+    A tile holds 64 bytes of each row, contiguous over all rows: (tiles, N, depth).
 
     >>> PlainTiles(torch.int8, K=1000).shape(N=8)
     (16, 8, 64)
@@ -207,14 +209,14 @@ class PlainTiles:
 
     @property
     def depth(self):
-        """Weights of a row in a tile."""
+        """Weights of a row per tile."""
         return 64 // self.dtype.itemsize
 
     tile = depth
 
     @property
     def padded_K(self):
-        """Weights that a row takes: whole tiles."""
+        """Weights per row with padding: whole tiles."""
         return -(-self.K // self.tile) * self.tile
 
     def shape(self, N):
@@ -222,7 +224,7 @@ class PlainTiles:
         return self.padded_K // self.tile, N, self.depth
 
     def pad(self, values, fill=0):
-        """`values` (rows, K) with `fill` where rows are padded: (rows, padded_K)."""
+        """Pad `values` (rows, K) with `fill` to (rows, padded_K)."""
         if values.shape[1] == self.padded_K:
             return values
         padded = values.new_full((len(values), self.padded_K), fill)
@@ -231,7 +233,7 @@ class PlainTiles:
 
 
 def tile_plain(W, layout):
-    """W (N, K) as tiles `layout.shape(N)` of the same type."""
+    """Reorder W (N, K) into tiles of shape `layout.shape(N)` and the same dtype."""
     return layout.pad(W).reshape(len(W), -1, layout.depth).transpose(0, 1).contiguous()
 
 

@@ -1,15 +1,16 @@
-"""GemLite's layout for Triton, and that of GPTQ: a word holds neighbours, the first one lowest.
+"""The layout of GemLite's Triton version and of GPTQ: words of neighbours, the first one lowest.
 
-Over columns, word c of row n holds the codes k = c * e + j, j = 0 ... e - 1, with e codes per word;
-over rows, word r of column k holds n = r * e + j. Code j stands in bits nbits * j and up. So
+With e codes per word, and j = 0 ... e - 1: packed over columns, word c of row n holds the codes
+k = c * e + j; packed over rows, word r of column k holds the codes n = r * e + j. Code j occupies
+bits nbits * j and up. For example
 
     4 bits, 8 to an int32    k = 7 6 5 4 3 2 1 0     codes 1, 2, 3, ..., 8: 0x87654321
     4 bits, 2 to a uint8     k = 1 0                 codes 1, 2: 0x21
 
-with the most significant bits on the left. A last word that is not full ends in zero bits. The
-layout of GemLite's CUDA kernels is another: see `warp_interleaved`.
-Source: GemLite (Triton version), which packs in words of 8, 16 and 32 bits and then
-transposes what was packed over columns: `pack_over_cols(W_q, nbits).T` has its shape (K / e, N).
+with the most significant bits on the left. An incomplete last word has 0 in its unused bits. The
+CUDA kernels of GemLite use another layout: see `warp_interleaved`.
+Source: GemLite (Triton version), which packs words of 8, 16 and 32 bits over columns and then
+transposes them: `pack_over_cols(W_q, nbits).T` has its shape (K / e, N).
 """
 
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ class _Neighbours:
 
     @property
     def word_dtype(self):
-        """torch's type for a word."""
+        """The torch dtype of a word."""
         return WORD_DTYPES[self.word_bits]
 
 
@@ -90,8 +91,8 @@ class OverRows(_Neighbours):
 def pack_over_cols(W_q, nbits, word_bits=32):
     """Pack codes (N, K) uint8 into words (N, K / e): int32, or int16 or uint8 for 16 or 8 bits.
 
-    Any N and K; a last word that is not full ends in zero bits. Raises TypeError or ValueError for
-    codes of the wrong dtype, rank or range.
+    N and K may have any size; an incomplete last word is filled with 0. Raises TypeError or
+    ValueError for codes of the wrong dtype, rank or range.
 
     >>> hex(pack_over_cols(torch.tensor([[1, 2, 3, 4]], dtype=torch.uint8), nbits=4)[0, 0])
     '0x4321'
@@ -102,7 +103,7 @@ def pack_over_cols(W_q, nbits, word_bits=32):
 
 
 def pack_over_rows(W_q, nbits, word_bits=32):
-    """Pack codes (N, K) uint8 into words (N / e, K); else as `pack_over_cols`.
+    """Pack codes (N, K) uint8 into words (N / e, K); otherwise like `pack_over_cols`.
 
     >>> hex(pack_over_rows(torch.tensor([[1], [2], [3]], dtype=torch.uint8), nbits=4)[0, 0])
     '0x321'

@@ -1,10 +1,11 @@
-"""1:2 sparse weights, a pair in 8 bits: 7 bits for the one that is kept, 1 bit for which it is.
+"""1:2 sparse weights, a pair in 8 bits: 7 bits for the kept weight, 1 bit to say which it is.
 
-A pair is k and k + 32 inside 64 neighbours of a row. The pruned one is to be skipped, so it is 0
-whatever the zero-point; the kept one is (code - zero) * scale, code 0 to 127. A byte is the code,
-with bit 7 set where the first of the pair is kept. A tile is 256 weights of a row: byte j of word
-`lane`, from the most significant on, holds the pair k = 64 j + lane of the tile.
-Which weight a byte holds depends on the data, so this layout is no address map.
+A pair is the weights k and k + 32 of 64 neighbours in a row. A kernel skips the pruned weight, so
+it is 0 whatever the zero; the kept weight is (code - zero) * scale, with a code from 0 to 127. A
+byte holds the code, and its bit 7 is set if the first weight of the pair is kept. A tile is 256
+weights of a row: byte j of word `lane`, from the most significant on, holds the pair
+k = 64 j + lane of the tile.
+The data decide which weight a byte holds, so this layout is not an address map.
 Source: GemLite's blog post, case study.
 """
 
@@ -46,9 +47,9 @@ class Sparse1in2:
 
 @dataclass(frozen=True)
 class SparseTiles:
-    """`Sparse1in2` of rows of K weights, of which `group_size` neighbours share a scale and zero.
+    """`Sparse1in2` for rows of K weights, where `group_size` neighbours share a scale and zero.
 
-    group_size: a divisor of K, and a divisor or a multiple of a tile; None: all of a row is one.
+    group_size: a divisor of K, and a divisor or a multiple of a tile; None: the whole row.
 
     >>> layout = SparseTiles(K=320, group_size=64)
     >>> layout.shape(N=3), layout.padded_groups
@@ -71,22 +72,22 @@ class SparseTiles:
 
     @property
     def padded_groups(self):
-        """Groups that a row takes, those of its padding included."""
+        """Groups per row, including those of the padding."""
         padded_K = Sparse1in2().padded_K(self.K)
         return 1 if self.group_size is None else -(-padded_K // self.group_size)
 
     def pad_groups(self, values):
-        """`values` (groups, N), contiguous, with rows of 0 for the groups of the padding."""
+        """`values` (groups, N), made contiguous, with rows of 0 for the groups of the padding."""
         gap = self.padded_groups - len(values)
         return torch.nn.functional.pad(values, (0, 0, 0, gap)).contiguous()
 
 
 def tiled_sparsity_50(W, tile_size=WARP_SIZE):
-    """Which weights to keep: 1 at the larger magnitude of each pair, 0 at the other.
+    """Choose the weights to keep: 1 at the larger magnitude of each pair, 0 at the other.
 
-    W: (N, K), any real dtype, any K; a partner past the row counts as 0. Of equal magnitudes, and
-    so of two zeros, the second is kept. Returns (N, K) of W's dtype.
-    tile_size: the distance inside a pair; the packers take 32. Source: GemLite's blog post.
+    W: (N, K), any real dtype, any K; a partner past the row counts as 0. If both magnitudes are
+    equal, for example both 0, the second weight is kept. Returns (N, K) of W's dtype.
+    tile_size: the distance within a pair; the packers need 32. Source: GemLite's blog post.
 
     >>> tiled_sparsity_50(torch.tensor([[3.0, 1.0, -2.0, 1.0]]), tile_size=2)
     tensor([[1., 0., 0., 1.]])
@@ -107,7 +108,7 @@ def pack_sparse_1in2(W_q, kept):
     """Pack codes (N, K) uint8 below 128 into int32 words, `Sparse1in2().packed_shape(N, K)`.
 
     kept: (N, K), nonzero at the one weight of each pair whose code is packed, as
-    `tiled_sparsity_50` returns it. Raises ValueError where both or none of a pair are kept.
+    `tiled_sparsity_50` returns it. Raises ValueError if both or neither of a pair are kept.
     """
     check_codes(W_q, NBITS)
     is_tensor = isinstance(kept, torch.Tensor)
@@ -123,10 +124,10 @@ def pack_sparse_1in2(W_q, kept):
 
 
 def pack_warped_int32_8bit_50_sparse(W_q, tile_size=WARP_SIZE):
-    """Pack codes (N, K), integers 0 to 127, of which each pair has at most one that is not 0.
+    """Pack integer codes (N, K) from 0 to 127, with at most one nonzero code in each pair.
 
-    The one that is not 0 is kept, of two zeros the second, and its code is the value: a kept code
-    of 0 is told from a pruned weight only by `pack_sparse_1in2`. Returns int32 words. Raises
+    The function keeps the nonzero code of a pair, or the second one if both are 0. It cannot tell a
+    kept code of 0 from a pruned weight; `pack_sparse_1in2` can. Returns int32 words. Raises
     ValueError for two nonzero codes in a pair, which GemLite's function of this name would OR.
     """
     if tile_size != WARP_SIZE:
@@ -160,7 +161,7 @@ def unpack_sparse_1in2(W_packed, K):
 
 
 def _pairs(W, tile=Sparse1in2.tile, distance=WARP_SIZE):
-    """First and second of every pair, (N, pairs, distance) each; rows are padded to whole tiles."""
+    """The first and second of all pairs, (N, pairs, distance) each; pads rows to whole tiles."""
     padded = torch.nn.functional.pad(W, (0, -W.shape[1] % tile))
     return padded.reshape(len(W), -1, 2, distance).unbind(2)
 
@@ -170,7 +171,7 @@ def _from_pairs(first, second, K):
 
 
 def _check_one_of_each(first, second, K):
-    """Raise unless each pair has one kept; a pair's partner past the row may be the one."""
+    """Raise unless exactly one weight of each pair is kept; it may be a partner past the row."""
     start = torch.arange(first.shape[1], device=first.device).view(-1, 1) * 2 * WARP_SIZE
     k = start + torch.arange(WARP_SIZE, device=first.device)
     wrong = torch.where(k + WARP_SIZE < K, first == second, False).nonzero()
@@ -188,7 +189,7 @@ def _place(index):
 
 
 def _words(pairs):
-    """int32 words of bytes (N, pairs of 64 weights, 32), four of them each."""
+    """Combine bytes (N, pairs, 32) into int32 words of four bytes."""
     tiles = pairs.reshape(len(pairs), -1, _PAIRS_IN_WORD, WARP_SIZE)
     words = torch.zeros_like(tiles[:, :, 0])
     for j in range(_PAIRS_IN_WORD):

@@ -1,8 +1,8 @@
 """GemLite's int32 layout for CUDA: the 32 lanes of a warp read 32 neighbouring words.
 
-A row is cut into tiles of 32 * pack_factor codes. Word `lane` of a tile holds the codes
-k = lane, lane + 32, lane + 64, ... of that tile, the first one in the most significant field.
-So one coalesced load of 32 words feeds a warp, and field j of every lane meets 32 neighbours of x.
+The layout cuts a row into tiles of 32 * pack_factor codes. Word `lane` of a tile holds the codes
+k = lane, lane + 32, lane + 64, ... of that tile, with the first one in the most significant field.
+So one coalesced load of 32 words feeds a warp, and field j of all lanes meets 32 neighbours of x.
 Source: GemLite (CUDA version), `pack_warped_int32`.
 """
 
