@@ -49,7 +49,7 @@ def triton_mixed_mm(
     blocks of 64 rows and more; "max_autotune" also tries smaller blocks and more ways to split the
     sum, and takes the fastest; "dequantize" makes W (N, K) dense in each call and uses torch's
     product. A dense W has the dtype of a.
-    config: how the fused kernel is cut into programs, see `triton.mixed_mm_configs`; a given config
+    config: how to cut the fused kernel into programs, see `kernels.triton.mixed_mm_configs`; it
     forces the fused kernel for any M and kernel_type. None: the first call with new shapes on a GPU
     measures which config is fastest.
 
