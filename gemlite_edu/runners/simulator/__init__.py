@@ -1,4 +1,4 @@
-"""CUDA kernels on a CPU. The kernel's own text, compiled by the host's C++ compiler."""
+"""Run CUDA kernels on a CPU: the host's C++ compiler compiles the kernel's own text."""
 
 from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.runners.simulator.build import build_instrumented_kernel, build_kernel

@@ -19,7 +19,7 @@ _KERNEL_FLAGS = (
     "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
     "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off"
 ).split()
-# The runner, which loads the library, brings the C and C++ libraries along.
+# The runner that loads this library already has the C and C++ libraries.
 _LIBRARY_FLAGS = "-shared -nodefaultlibs -lgcc".split()
 _RUNNER_FLAGS = "-std=c++17 -O2 -pthread -rdynamic -U_FORTIFY_SOURCE".split()
 _RUNNER_LIBRARIES = "-ldl -lrt".split()
@@ -42,7 +42,7 @@ def find_compiler():
 
 
 def find_instrumenting_compiler():
-    """Path of g++, whose thread sanitizer the instruments were validated with."""
+    """Path of g++; the instruments were validated with its thread sanitizer only."""
     for name in (os.environ.get("CXX"), "g++"):
         path = name and shutil.which(name)
         if path and not _is_clang(path):
@@ -58,10 +58,10 @@ def _is_clang(path):
 
 
 def build_kernel(text, entry, defines, replace=None):
-    """Path of the shared library of the kernel function `entry` in `text`.
+    """Compile the kernel function `entry` in `text`; returns the path of the shared library.
 
-    defines: dict of macro values. replace: the learner's texts in it, to quote in a compile error.
-    Raises KernelTextError where the text does not compile.
+    defines: {macro: value}. replace: the learner's texts in `text`, quoted in compile errors.
+    Raises KernelTextError if the text does not compile.
     """
     text, flags = _prepare(text, entry, defines)
     compiler = find_compiler()
@@ -75,7 +75,7 @@ def build_kernel(text, entry, defines, replace=None):
 
 
 def build_instrumented_kernel(text, entry, defines, replace=None):
-    """As `build_kernel`, for `inspect_kernel`: beside the library lie the lines of its accesses."""
+    """Like `build_kernel`, for `inspect_kernel`; also writes the lines of the kernel's accesses."""
     dynamic_name = next(iter(_dynamic_arrays(text)), None)
     text, flags = _prepare(text, entry, defines)
     flags += INSTRUMENTED_FLAGS
@@ -91,9 +91,10 @@ def build_instrumented_kernel(text, entry, defines, replace=None):
 
 
 def partly_used_vectors(library):
-    """What finds the lines that load vectors and do not use all their fields, by a second compile.
+    """A function that finds, by a second compile, the lines that use only parts of a loaded vector.
 
-    library: of `build_instrumented_kernel`. What is needed of it is read now: later it may be gone.
+    library: from `build_instrumented_kernel`. Its files are read now, because they may be gone when
+    the function is called.
     """
     folder = library.parent
     text = (folder / "kernel.cpp").read_text(encoding="utf-8")
@@ -139,16 +140,16 @@ def _prepare(text, entry, defines):
 
 
 def _of_every_kernel(compiler):
-    """What every kernel's library depends on, beside its text and the flags of its compile."""
+    """The part of a library's cache key that all kernels share, besides the text and the flags."""
     return *_LIBRARY_FLAGS, _shim_text(), program_identity(compiler)
 
 
 def _compile_command(compiler, flags, folder, text):
-    """What compiles the text, written into the folder; what to make of it is still to be said."""
+    """Write the text into the folder; returns the command that compiles it, without an output."""
     source = folder / "kernel.cpp"
     source.write_text(text, encoding="utf-8", errors="replace")
     header = SHIM / "cuda_runtime.h"
-    if not _is_clang(compiler):  # which refuses a precompiled header instead of reading the text
+    if not _is_clang(compiler):  # clang refuses the precompiled header instead of reading the text
         header = header_to_include(compiler, flags, SHIM, _shim_text())
     return [compiler, *flags, "-include", header, source]
 
@@ -160,7 +161,7 @@ def _compile_kernel(command, replace):
 
 
 def build_runner():
-    """Path of the runner program."""
+    """Compile the runner program, unless cached; returns its path."""
     compiler = find_compiler()
     source = _HERE / "runner" / "runner.cpp"
 
@@ -178,7 +179,7 @@ def build_runner():
 
 
 def _compile(command):
-    # English messages, so that a notebook says the same everywhere.
+    # Ask for English messages, so that notebooks show the same text everywhere.
     environment = dict(os.environ, LC_ALL="C")
     return subprocess.run(
         command, capture_output=True, encoding="utf-8", errors="replace", env=environment
@@ -195,7 +196,7 @@ def _dynamic_arrays(text):
 
 
 def _define_dynamic_shared(text):
-    """CUDA sizes `extern __shared__ T name[]` at launch; here it is as large as a block may ask."""
+    """Define `extern __shared__ T name[]` as large as a block may ask; CUDA sizes it at launch."""
     arrays = _dynamic_arrays(text)
     if len(arrays) > 1:
         raise ValueError(

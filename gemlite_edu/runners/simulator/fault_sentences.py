@@ -1,4 +1,4 @@
-"""What ended a run, in one sentence for a person."""
+"""Describe what ended a run, in one sentence for the user."""
 
 import re
 
@@ -11,7 +11,7 @@ _SIGNALS = {
 
 
 def too_long(time_limit):
-    """Of a kernel that was stopped."""
+    """The sentence about a kernel that the time limit stopped."""
     return (
         f"the kernel did not end within {time_limit:g} s of processor time and was stopped: "
         "look for a loop whose condition never becomes false; "
@@ -20,7 +20,7 @@ def too_long(time_limit):
 
 
 def fault_sentence(status, tensors, time_limit):
-    """Of the line with which the runner ended, if that is not "done".
+    """The sentence for the runner's last line, if that line is not "done".
 
     tensors: {name: torch.Tensor} of the arguments.
     """
@@ -177,12 +177,12 @@ def _memory_sentence(word, fields, tensors):
 
 
 def where(block_x, block_y, thread):
-    """A thread, in words."""
+    """Describe a thread in words."""
     return f"block ({block_x}, {block_y}), thread {thread}"
 
 
 def lanes_in(mask):
-    """In words, the lanes whose bits are set.
+    """Describe in words the lanes whose bits are set.
 
     >>> lanes_in(0b1110001), lanes_in(8)
     ('lanes 0, 4-6', 'lane 3')

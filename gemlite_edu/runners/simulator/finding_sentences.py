@@ -1,4 +1,4 @@
-"""What the instruments found, in one sentence for a person."""
+"""Describe what the instruments found, in one sentence for the user."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ _SCALAR_OR_VECTOR = (1, 2, 4, 8, 16)
 class Found:
     """One fault as the runner reports it, with names for its numbers.
 
-    offset, size: bytes in the tensor or array. other_*: of a race or a barrier, the other thread.
-    more: of a race, the other thread's block if that is another, else -1; of "left", the lanes; of
-    "pending", the batches that were closed after the copy's, -1 if its own is still open.
+    offset, size: in bytes of the tensor or array. other_*: the other thread of a race or a barrier.
+    more: for a race, the other thread's block if it differs, else -1; for "left", the lanes; for
+    "pending", the number of batches closed after the copy's batch, or -1 if that is still open.
     """
 
     kind: str

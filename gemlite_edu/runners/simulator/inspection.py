@@ -1,4 +1,4 @@
-"""Run an instrumented kernel and read the runner's report of it."""
+"""Run an instrumented kernel and read the runner's report."""
 
 import re
 from collections import defaultdict
@@ -25,16 +25,16 @@ _GRAVEST_FIRST = ("outside", "misaligned", "left", "barriers", "pending", "race"
 
 
 def inspect_kernel(library, source, arguments, launch, time_limit, title, recorded=""):
-    """The `Report` of a launch of `library` (from `build_instrumented_kernel`).
+    """Launch `library` (from `build_instrumented_kernel`) and return the `Report`.
 
-    source: its text, to quote lines of. recorded: where Nsight Compute has counted it.
-    Outputs are written in place if the run came to its end.
+    source: the text whose lines the report quotes. recorded: where Nsight Compute has counted it.
+    Outputs are written in place if the run completes.
     """
     sites = library.parent / "sites.txt"
     workers = count_workers(launch)
     raw, printed = run_once(library, arguments, launch, time_limit, workers, sites)
     if workers > 1 and ("\nfinding " in raw or not _status(raw).startswith(SAME_AGAIN)):
-        # One worker meets what is wrong in the order of the blocks: the same in every run.
+        # One worker finds the errors in the order of the blocks, so every run reports the same.
         again, printed = run_once(library, arguments, launch, time_limit, 1, sites)
         raw = raw if _status(again).startswith(("endless", ASLEEP)) else again
     show_what_it_printed(printed)
@@ -62,11 +62,12 @@ def _status(raw):
 
 
 def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0):
-    """The `Report` of a launch of the __global__ function `entry` of a CUDA text.
+    """Launch the __global__ function `entry` of a CUDA text and return the `Report`.
 
     arguments: `Tensor`s and `Integer`s in the order of its parameters; launch: a `Launch`.
-    An empty first line of the text does not count, as in the text of a hole.
-    Outputs are written in place if the run came to its end. KernelTextError if it does not compile.
+    Line numbers ignore an empty first line of the text, as in the text of a hole.
+    Outputs are written in place if the run completes. Raises KernelTextError if the text does not
+    compile.
     """
     text = text.removeprefix("\n")
     library = build_instrumented_kernel(text, entry, {})
@@ -76,7 +77,7 @@ def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0):
 
 
 class _Text:
-    """Names for the runner's numbers: sites, lines, objects."""
+    """Translates the runner's numbers to names: sites, lines, objects."""
 
     def __init__(self, library, source, tensors, launch):
         self._library, folder = library, library.parent
@@ -94,7 +95,7 @@ class _Text:
         return self.places[site] if 0 <= site < len(self.places) else ""
 
     def place_of_end(self, site, instruction):
-        """Where a run ended: at a call of an instrument, or at an instruction that no call is for.
+        """The place where a run ended: an instrument's call, or an uninstrumented instruction.
 
         instruction: its address in the library; 0 if it is not known.
         """
@@ -107,7 +108,7 @@ class _Text:
         return self._code.get(place, "").strip()
 
     def finding(self, sentence, place, count, other_place=""):
-        """A `Finding`; other_place: of a race, where the other thread was."""
+        """Make a `Finding`; other_place: for a race, where the other thread was."""
         is_own = other_place and not lead_to_own_line(other_place, self._source)
         note = "" if is_own else lead_to_own_line(place, self._source)
         return Finding(sentence, place, self.code(place), count, note)
@@ -116,7 +117,7 @@ class _Text:
         return self._objects[number]
 
     def describe(self, number, details):
-        """(name, bytes, bytes of an element, width of the grid) of what a finding is about."""
+        """(name, bytes, bytes per element, width of the grid) for the object of a finding."""
         *_, size, _ = details
         grid_x = self.launch.grid[0]
         if number < 0:
@@ -131,7 +132,7 @@ class _Text:
         return self.order_of.get(place, -1)
 
 
-# What the runner counts beside the costs, and what it means.
+# (kind that the runner counts besides the costs, the sentence about it)
 _MAY_DIFFER = (
     (
         "repeated",
@@ -161,7 +162,7 @@ _PARTLY_USED = (
 
 @dataclass(frozen=True)
 class _Row:
-    """One "row" of the runner: a site, an object, and its counts."""
+    """One "row" of the runner's report: a site, an object, and its counts."""
 
     site: int
     object: int
@@ -170,7 +171,7 @@ class _Row:
     counts: tuple[int, ...]  # requests, lanes, asked, units, least, and what _MAY_DIFFER names
 
     def happened(self, kind):
-        """Whether what `kind` names was seen; a repeated load only where it is the rule."""
+        """True if the runner counted `kind`; for "repeated", if most loads of the row repeat."""
         number = self.counts[5 + [name for name, _ in _MAY_DIFFER].index(kind)]
         if kind == "repeated":
             return not self.writes and number * 2 > self.counts[0]
@@ -238,9 +239,9 @@ def _memory_line(key, group, samples, text):
 
 
 def _notes_finder(rows, text, library):
-    """What returns sentences about lines whose accesses a GPU's compiler may well change.
+    """A function that returns sentences about accesses that a GPU's compiler may well change.
 
-    It keeps none of the tensors.
+    The function keeps no reference to the tensors.
     """
     found, order = set(), text.order_of
     for row in _read_rows(rows):
@@ -275,7 +276,7 @@ def _place_of_end(row, text):
 
 
 def _read_findings(rows, text):
-    """(gravity, (block, turn), Finding) of each; nothing of reads that a race explains."""
+    """(gravity, (block, turn), Finding) of each finding, except reads that a race explains."""
     grouped = defaultdict(list)
     for row in rows:
         if row.startswith("finding "):

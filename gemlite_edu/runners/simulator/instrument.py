@@ -1,9 +1,9 @@
 """Compile a kernel's text so that it reports every load, store, basic block and meeting of lanes.
 
-The compiler's thread sanitizer inserts a call before each load and store, its coverage option one
-in each basic block; the runner has functions of those names. In the assembly between compiler and
-assembler each call gets a label, so that its line is known, and each shared array some free bytes
-behind it, so that an index just past it meets no other array.
+The compiler's thread sanitizer inserts a call before each load and store, and its coverage option
+inserts one in each basic block; the runner defines the called functions. Between compiler and
+assembler, this module edits the assembly: it labels each call, which tells its line, and puts free
+bytes behind each shared array, so that an index just past the end hits no other array.
 """
 
 import bisect
@@ -31,13 +31,12 @@ _SHARED_SECTION = re.compile(
 )
 _ARRAY_END = re.compile(r"^\s+\.(?:zero|skip|space)\s+\d+.*$", re.MULTILINE)
 _SITE = re.compile(r"([0-9a-f]+) .* sim_site_(\d+)_(\w+?)_(\d+)_(\d+)_(\d+)$", re.MULTILINE)
-# How a struct is copied: the line of the struct, but the fault of the line that copies it.
+# Functions that copy a struct: they carry the struct's line, but the copying line is to blame.
 _COPY = re.compile(r"\b(\w+)::(?:\1|operator=)\(")
-_DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays beside static ones
+_DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays besides static ones
 
-# Optimized as for a plain run, but for what would change or merge accesses in ways that a GPU's
-# compiler does not, make accesses that the text makes only on a condition, or place a branch's
-# blocks out of their order.
+# The flags optimize as for a plain run, except where that would change or merge accesses unlike a
+# GPU's compiler, make conditional accesses unconditional, or reorder the blocks of a branch.
 INSTRUMENTED_FLAGS = (
     "-g1 -gdwarf-4 -fsanitize=thread -fsanitize-coverage=trace-pc "
     "--param=tsan-instrument-func-entry-exit=0 -fno-extern-tls-init "
@@ -53,13 +52,13 @@ INSTRUMENTED_FLAGS = (
 
 
 def label_calls(assembly):
-    """The assembly with a label after each call of an instrument and gaps behind shared arrays.
+    """Add a label after each call of an instrument, and gaps behind shared arrays.
 
-    A label is sim_site_NUMBER_WHAT_AFTER_NEXT_RANK. WHAT is the call: read4, barrier, ...; "pc" at
-    the begin of a basic block, "lead" if that begins with an access. AFTER is the number of the
-    first call behind the innermost loop around this one, 0 if there is no loop. NEXT is, of a
-    "lead", the number of the first call of the block that runs after it, 0 if there may be several.
-    RANK says in which order the calls are run, see program_order.py.
+    A label is sim_site_NUMBER_WHAT_AFTER_NEXT_RANK. WHAT names the call: read4, barrier, ...; "pc"
+    at the start of a basic block, or "lead" if the block starts with an access. AFTER is the number
+    of the first call behind the innermost loop around this one, 0 if there is no loop. NEXT is, for
+    a "lead", the number of the first call in the block that runs next, 0 if several blocks may.
+    RANK is the position of the call in program order, see program_order.py.
     """
     assembly = _LIBRARY_CALL.sub(lambda call: f"{call[1]}sim_{_WATCHED[call[2]]}", assembly)
     calls = list(_CALL.finditer(assembly))
@@ -80,7 +79,7 @@ def label_calls(assembly):
 
 
 def _loops(assembly):
-    """(start, end) of the text between each label and a jump back to it."""
+    """Yield (start, end) of the text between each label and a jump back to it."""
     labels = {label[1]: label.start() for label in _LABEL.finditer(assembly)}
     for jump in JUMP.finditer(assembly):
         start = labels.get(jump[2], jump.end())
@@ -89,7 +88,7 @@ def _loops(assembly):
 
 
 def _next_block(assembly, calls, number, ends):
-    """Number of the first call of the only block that can run after the block of call `number`."""
+    """The first call of the block that must follow that of call `number`; 0 if several may."""
     later = next((n for n in range(number + 1, len(calls)) if calls[n][2]), None)
     end_of_block = calls[later].start() if later else len(assembly)
     jump = JUMP.search(assembly, calls[number].end(), end_of_block)
@@ -117,9 +116,10 @@ def _with_gaps(section):
 
 
 def write_sites(library, dynamic_name, shim):
-    """Write sites.txt for the runner beside `library`, and lines.txt and arrays.txt for the report.
+    """Write files beside `library`: sites.txt for the runner, lines.txt, arrays.txt for the report.
 
-    dynamic_name: the extern __shared__ array, or None. shim: its folder, whose lines are nobody's.
+    dynamic_name: the extern __shared__ array, or None. shim: the shim's folder, whose lines are
+    never reported.
     """
     symbols = _run("readelf", "--symbols", "--wide", library)
     found = {
@@ -144,7 +144,7 @@ def write_sites(library, dynamic_name, shim):
 
 
 def _bytes_read(lines, sites):
-    """{line: bytes that its loads read, each once}"""
+    """{line: bytes that its loads read, counting each load once}"""
     found = Counter()
     for line, (_, what, *_) in zip(lines, sites, strict=True):
         width = re.fullmatch(r"read(\d+)", what)
@@ -159,10 +159,10 @@ def _run(program, *arguments, text=None):
 
 
 def lines_of(library, sites, shim):
-    """ "file:line" of each site: of the innermost function that is not the simulator's own.
+    """The "file:line" of each site, in the innermost function that is not the simulator's own.
 
-    sites: return addresses of calls, in the library. A call's line is that of the byte before.
-    shim: the folder of the simulator's own.
+    sites: return addresses of calls in the library; the line of a call is that of the byte before.
+    shim: the folder of the simulator's own headers.
     """
     addresses = "".join(f"{site - 1:x}\n" for site in sites)
     answer = _run("addr2line", "-i", "-f", "-C", "-a", "-e", library, text=addresses)
@@ -203,6 +203,6 @@ def _check_static_size(arrays):
 def _kind(name, dynamic_name):
     if name == dynamic_name:
         return _DYNAMIC
-    # The compiler's notes that a variable has been initialized, and bindings.h's.
+    # Variables of the compiler and of bindings.h that record an initialization.
     is_note = name.startswith("guard variable") or name in ("__tls_guard", "sim_touched")
     return _NOT_SHARED if is_note else 0

@@ -1,4 +1,4 @@
-"""The header that every kernel's text begins with, parsed once instead of in every compile."""
+"""Precompile the header that starts every kernel's text, so that it is parsed only once."""
 
 import subprocess
 
@@ -8,10 +8,10 @@ _HEADER = "cuda_runtime.h"
 
 
 def header_to_include(compiler, flags, shim, shim_text):
-    """Path of a header that includes the shim's; g++ finds its precompiled form beside it.
+    """Path of a header that includes the shim's; its precompiled form lies beside it for g++.
 
-    flags: those of the compiles that will include it. Where g++ cannot use the precompiled form,
-    for example because a flag defines a macro that the shim mentions, it reads the text instead.
+    flags: those of the compiles that will include it. If g++ cannot use the precompiled form, for
+    example because a flag defines a macro that the shim mentions, it reads the text instead.
     """
     flags = [flag for flag in flags if not _defines_for_kernel(flag)]
 

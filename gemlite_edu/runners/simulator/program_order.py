@@ -1,8 +1,8 @@
-"""In which order the basic blocks of a function are run, so that lanes that part meet again.
+"""Order the basic blocks of a function such that lanes that diverge meet again.
 
-Blocks are ordered so that each comes before what it leads to, and a loop comes as a whole before
-what follows it, wherever the compiler has put them: the weak topological order of Bourdoncle,
-"Efficient chaotic iteration strategies with widenings" (1993).
+Each block comes before its successors, and a whole loop comes before the blocks that follow it,
+wherever the compiler has placed them. This is the weak topological order of Bourdoncle, "Efficient
+chaotic iteration strategies with widenings" (1993).
 """
 
 import bisect
@@ -14,7 +14,7 @@ _UNCONDITIONAL = ("jmp", "b", "ret")
 
 
 def program_order(assembly, places):
-    """The rank of each of `places`, positions in the text of an assembly program, rising from 0."""
+    """The rank, counted from 0, of each of `places`, which are positions in an assembly text."""
     starts, follows, functions = _blocks(assembly)
     rank_of = {}
     for first, end in zip(functions, [*functions[1:], len(starts)], strict=True):
@@ -27,7 +27,7 @@ def program_order(assembly, places):
 
 
 def _blocks(assembly):
-    """(start of each basic block, {block: those that may follow}, the functions' first blocks)."""
+    """(start of each basic block, {block: possible successors}, first block of each function)."""
     labels = {label[1]: label.start() for label in _LABEL.finditer(assembly)}
     jumps = list(JUMP.finditer(assembly))
     inner = [start for name, start in labels.items() if re.fullmatch(r"\.L\d+", name)]
@@ -45,7 +45,7 @@ def _blocks(assembly):
 
 
 def _order(blocks, follows):
-    """The blocks of a function, or of a loop without its first block, in weak topological order."""
+    """Yield a function's blocks, or a loop's without its first block, in weak topological order."""
     blocks = set(blocks)
     for component in _components(sorted(blocks), blocks, follows):
         if len(component) == 1:
@@ -58,7 +58,7 @@ def _order(blocks, follows):
 
 
 def _components(roots, blocks, follows):
-    """The strongly connected components, each before those that it leads to (Tarjan 1972)."""
+    """The strongly connected components, each before its successors (Tarjan 1972)."""
     index, low, stack, found = {}, {}, [], []
     for root in roots:
         if root in index:

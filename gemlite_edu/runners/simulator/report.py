@@ -1,4 +1,4 @@
-"""What an inspected run did to memory, line by line, and what was wrong with it."""
+"""`Report`: the memory accesses of an inspected run, line by line, and the errors found in it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _NOT_MODELLED = "Not modelled: caches, time."
 
 @dataclass(frozen=True)
 class Request:
-    """One request of a warp. bytes_of: {lane: its first byte, counted in the tensor or array}."""
+    """One request of a warp. bytes_of: {lane: offset of its first byte in the tensor or array}."""
 
     block: int
     warp: int
@@ -24,13 +24,13 @@ class Request:
 
 @dataclass(frozen=True)
 class MemoryLine:
-    """What one source line did with one tensor or shared array, over the whole launch.
+    """The accesses of one source line to one tensor or shared array, over the whole launch.
 
     place: "file:line"; code: its text. space: "global" or "shared"; op: "load" or "store".
-    bytes_per_lane: width of the access, 1 to 16 bytes. requests: instructions of a warp that
-    reached memory. lanes: that took part, over all requests. bytes_asked: distinct bytes, added
-    over the requests. cost: sectors of 32 bytes (global) or wavefronts (shared); least_cost: what
-    the same bytes cost where they are neighbours and no bank is asked twice.
+    bytes_per_lane: width of the access, 1 to 16 bytes. requests: warp instructions that reached
+    memory. lanes: active lanes, summed over the requests. bytes_asked: distinct bytes per request,
+    summed over the requests. cost: sectors of 32 bytes (global) or wavefronts (shared).
+    least_cost: the cost of the same bytes if they were adjacent and without bank conflicts.
     """
 
     place: str
@@ -54,25 +54,25 @@ class MemoryLine:
 
     @property
     def lanes_per_request(self):
-        """Active lanes per request, up to 32."""
+        """Active lanes per request, at most 32."""
         return self.lanes / self.requests
 
     @property
     def bytes_moved(self):
-        """Bytes of all sectors; for global memory."""
+        """Bytes of all sectors; meaningful for global memory."""
         return self.cost * SECTOR_BYTES
 
     @property
     def conflict_degree(self):
-        """Wavefronts in proportion to those of a request without bank conflicts, 1 or more."""
+        """Wavefronts relative to those without bank conflicts; at least 1."""
         return self.cost / self.least_cost
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong: a sentence, its place "file:line" or "", how often it happened.
+    """One error: a sentence, its place as "file:line" or "", and how often it happened.
 
-    note: lines of text on a place outside of the learner's own text, or "".
+    note: a hint if the place is outside the learner's own text, or "".
     """
 
     sentence: str
@@ -90,7 +90,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Phase:
-    """What block 0 did up to a barrier (at `place`, "" for the end of the kernel); at most 64.
+    """The accesses of block 0 up to a barrier at `place`, or "" for the end; at most 64 phases.
 
     requests: for each warp of the block (global loads, global stores, shared loads, shared stores).
     """
@@ -103,10 +103,10 @@ class Phase:
 class Report:
     """An inspected launch. `print(report)` shows it as a table.
 
-    lines: MemoryLines in order of their place. findings: what is wrong, the gravest first.
-    find_notes: finds `notes`, for which it may compile again. phases: of block 0, from barrier to
-    barrier. least_bytes: of all tensors, each once. recorded: the device on which Nsight Compute
-    counted the same for this kernel, if any did. y: the output, None if the run was stopped.
+    lines: MemoryLines ordered by place. findings: the errors, the gravest first. find_notes:
+    computes `notes`, which may need another compile. phases: block 0 from barrier to barrier.
+    least_bytes: all tensors' bytes, each counted once. recorded: the device on which Nsight Compute
+    counted this kernel, if any. y: the output, or None if the run was stopped.
     """
 
     title: str
@@ -120,11 +120,11 @@ class Report:
 
     @cached_property
     def notes(self):
-        """Sentences about lines where a GPU's compiler may do otherwise."""
+        """Sentences about lines that a GPU's compiler may compile differently."""
         return self.find_notes()
 
     def of(self, name, op="load"):
-        """The MemoryLines of one tensor or shared array. ValueError if nothing reached it so."""
+        """The MemoryLines of one tensor or shared array; ValueError if there was no such access."""
         found = tuple(line for line in self.lines if (line.name, line.op) == (name, op))
         if not found:
             there = (
@@ -134,18 +134,18 @@ class Report:
         return found
 
     def per_request(self, name, op="load"):
-        """Sectors (global) or wavefronts (shared) per request, over all lines that reach `name`."""
+        """Sectors (global) or wavefronts (shared) per request, over all lines that use `name`."""
         found = self.of(name, op)
         return sum(line.cost for line in found) / sum(line.requests for line in found)
 
     def total(self, space, op):
-        """(requests, cost) of a space, "global" or "shared", and an op, "load" or "store"."""
+        """(requests, cost) for a space, "global" or "shared", and an op, "load" or "store"."""
         found = [line for line in self.lines if (line.space, line.op) == (space, op)]
         return sum(line.requests for line in found), sum(line.cost for line in found)
 
     @property
     def bytes_moved(self):
-        """Bytes of all sectors of global memory, loads and stores."""
+        """Bytes of all sectors of global memory, for loads and stores together."""
         return sum(line.bytes_moved for line in self.lines if line.space == "global")
 
     def raise_findings(self):

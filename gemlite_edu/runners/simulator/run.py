@@ -1,4 +1,4 @@
-"""Run a compiled kernel in a process of its own, and say in one sentence what went wrong."""
+"""Run a compiled kernel in its own process, and report an error in one sentence."""
 
 import mmap
 import os
@@ -18,14 +18,14 @@ _MAX_WORKERS = 16
 _POISON = 0xFF
 _PRINTED_LINES = 100
 
-MAX_THREADS = 1024  # in a block
-ASLEEP = "asleep"  # in place of the report of a runner that was killed
-SAME_AGAIN = ("done", "endless", ASLEEP)  # after these, another run would say nothing else
+MAX_THREADS = 1024  # per block
+ASLEEP = "asleep"  # stands for the report of a runner that was killed
+SAME_AGAIN = ("done", "endless", ASLEEP)  # outcomes that a second run would only repeat
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor argument; an output is written back into `value`, an input is read-only."""
+    """A tensor argument; the run writes an output back into `value`, and an input is read-only."""
 
     name: str
     value: torch.Tensor
@@ -51,21 +51,22 @@ class Integer:
 
 
 class NullPointer:
-    """The pointer to a tensor that is not there."""
+    """The null pointer, which stands for an absent tensor."""
 
 
 def run_kernel(library, arguments, launch, time_limit):
     """Launch the kernel in `library` (from `build_kernel`) with `arguments` in order.
 
-    time_limit: seconds of processor time, for each worker. Outputs are written in place.
-    Raises KernelFault with a sentence for a write outside a tensor, to an input or beyond the
-    dynamic shared memory, an access well outside, lanes that wait for ever, or no end in time.
-    A read up to 255 bytes past a tensor finds NaN instead: tensors start at multiples of 256 bytes.
+    time_limit: seconds of processor time per worker. Outputs are written in place.
+    Raises KernelFault with a sentence if the kernel writes outside a tensor, to an input or beyond
+    its dynamic shared memory, accesses memory far outside a tensor, has lanes that wait forever, or
+    exceeds the time limit. A read up to 255 bytes past a tensor is not caught but returns NaN,
+    because tensors start at multiples of 256 bytes.
     """
     workers = count_workers(launch)
     status, printed = run_once(library, arguments, launch, time_limit, workers)
     if status not in SAME_AGAIN and workers > 1:
-        # One worker meets the faults in the order of the blocks: the message is always the same.
+        # One worker finds the faults in the order of the blocks, so the message is always the same.
         again, printed = run_once(library, arguments, launch, time_limit, workers=1)
         status = status if again in SAME_AGAIN else again
     show_what_it_printed(printed)
@@ -85,7 +86,7 @@ def _check_launch(launch):
 
 
 def count_workers(launch):
-    """OS threads for a launch: the cores of this process, if there are as many blocks."""
+    """OS threads for a launch: as many as this process has cores, but at most one per block."""
     blocks = launch.grid[0] * launch.grid[1]
     return min(len(os.sched_getaffinity(0)), blocks, _MAX_WORKERS)
 
@@ -96,7 +97,7 @@ def tensors_by_name(arguments):
 
 
 def run_once(library, arguments, launch, time_limit, workers, sites="-"):
-    """(the runner's report, ASLEEP if it had to be killed; what the kernel printed).
+    """(the runner's report, or ASLEEP if it had to be killed; the lines that the kernel printed).
 
     sites: path of an instrumented kernel's sites.txt. Outputs are written only if the report ends
     with "done".
@@ -138,13 +139,16 @@ def _region_bytes(tensor):
 
 
 def _bytes_in(room, tensor, offset):
-    """The tensor's bytes in the shared memory, as near to its pages' end as 256 bytes allow."""
+    """The tensor's bytes in the shared memory, placed as close to the end of its pages as possible.
+
+    Tensors start at multiples of 256 bytes, which limits how close.
+    """
     start = offset + _region_bytes(tensor) - _round_up(tensor.value.nbytes, _ALIGNMENT)
     return torch.frombuffer(room, dtype=torch.uint8, count=tensor.value.nbytes, offset=start)
 
 
 def _flat_bytes(value):
-    # Contiguous as it is, one element may still say that the next would be further away.
+    # A contiguous tensor of one element may still have a stride other than 1, which view refuses.
     return value.as_strided((value.numel(),), (1,)).view(torch.uint8)
 
 
@@ -174,12 +178,12 @@ def _argument_words(arguments, offsets):
 
 
 def wall_limit(time_limit):
-    """Seconds until a runner is killed that never uses up its processor time: it sleeps."""
+    """Seconds after which a runner that sleeps, and so never uses its processor time, is killed."""
     return 60 + 20 * time_limit
 
 
 def _spawn(command, memory, seconds):
-    """(the runner's report or ASLEEP, what the kernel printed)."""
+    """(the runner's report or ASLEEP, the text that the kernel printed)."""
     with tempfile.TemporaryFile() as printed:
         status = ASLEEP
         try:
@@ -200,7 +204,7 @@ def _spawn(command, memory, seconds):
 
 
 def show_what_it_printed(text):
-    """Print a kernel's own lines, but not a flood of them."""
+    """Print the lines that the kernel printed, but only the first ones if they are many."""
     lines = text.splitlines()
     for line in lines[:_PRINTED_LINES]:
         print(line)
