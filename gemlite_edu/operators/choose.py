@@ -1,4 +1,4 @@
-"""Which kernel multiplies M rows of x by packed weights.
+"""Choose the kernel that multiplies M rows of x by packed weights.
 
 Read `RULES` from top to bottom: the first rule that takes a problem decides.
 """

@@ -1,4 +1,4 @@
-"""The Triton kernels: a file each, whose texts `runners.triton` loads for a GPU or for a CPU."""
+"""The Triton kernels, one per file; `runners.triton` loads the files for a GPU or for a CPU."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The second pass of a sum over K that programs split: chunk by chunk, always in the same order.
+"""The second pass of a sum over K that programs split: it adds the chunks in a fixed order.
 
 Grid (M * N / BLOCK). partial (CHUNKS, M, N) float32 or int32; y (M, N). channel_scales, bias (N,)
 and token_scales (M,) may be None.

@@ -1,7 +1,7 @@
-"""From packed words to numbers: what all Triton kernels share.
+"""Convert packed words to numbers, in functions that all Triton kernels share.
 
-Weights come in tiles of planes (`packing.plane_tiles`): `words` holds one plane of codes in each
-of its fields. NBITS None: the words are the weights themselves, one plane of numbers.
+Weights come in tiles of planes (`packing.plane_tiles`): each field of `words` holds one plane of
+codes. If NBITS is None, the words are the weights themselves, one plane of numbers.
 """
 
 import triton

@@ -1,7 +1,7 @@
-"""Packed int4 weights as a dense matrix (N, K), for a product that a library does faster.
+"""Convert packed int4 weights to a dense matrix (N, K), which a library may multiply faster.
 
-Grid (pieces of K, N / BLOCK_N). b: bytes (K / 2, N) of two codes, scales and zeros (K / GROUP, N),
-by their strides. A weight (q - z) s is computed in float32 and rounded once.
+Grid (pieces of K, N / BLOCK_N). b: bytes (K / 2, N) of two codes; scales, zeros: (K / GROUP, N);
+any strides. A weight (q - z) s is computed in float32 and rounded once.
 """
 
 import triton

@@ -1,9 +1,9 @@
-"""Packed weights as a dense matrix (N, K) of DTYPE, for a product that a library does faster.
+"""Convert packed weights to a dense matrix (N, K) of DTYPE, which a library may multiply faster.
 
-One program for each BLOCK_N rows of each tile, the tiles of a row one after the other: programs
-that run side by side write side by side. scales, zeros (K / GROUP, N), channel_scales (N,), or
-None. A weight is computed in float32 and rounded once. FMA: q s + z with -z s in zeros_ptr, else
-(q - z) s.
+Each program converts BLOCK_N rows of one tile. Consecutive programs take the tiles of a row one
+after the other, so they write adjacent memory. scales, zeros (K / GROUP, N), channel_scales (N,),
+or None. A weight is computed in float32 and rounded once: FMA: q s + z with -z s in zeros_ptr,
+else (q - z) s.
 """
 
 import triton

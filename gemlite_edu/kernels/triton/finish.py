@@ -1,4 +1,4 @@
-"""What is left to do with a sum over all of K, in the GEMM and after the chunks of the others."""
+"""The last steps on a sum over all of K, in the GEMM and after adding the others' chunks."""
 
 import triton
 import triton.language as tl

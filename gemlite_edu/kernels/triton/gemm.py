@@ -1,7 +1,7 @@
-"""y = x W^T for a batch on tensor cores: each program makes a block of y from all of K.
+"""y = x W^T for a batch on tensor cores: each program computes a block of y over all of K.
 
-Grid (N / BLOCK_N, M / BLOCK_M). W is the left operand, y^T = W x^T. A block of y is finished where
-it was made: scaled by channel and by token, biased, and stored.
+Grid (N / BLOCK_N, M / BLOCK_M). W is the left operand, y^T = W x^T. The program that computes a
+block of y also applies the channel and token scales, adds the bias, and stores it.
 
 x (M, K), W_packed and high: `packing.plane_tiles`; scales, zeros (K / GROUP, N); channel_scales and
 bias (N,), token_scales (M,); all but x and W_packed may be None.

@@ -1,9 +1,9 @@
-"""y = x W^T for a small batch on tensor cores: K is split, so that all of the GPU has work.
+"""y = x W^T for a small batch on tensor cores: programs split K, so that the whole GPU has work.
 
-Grid (N / BLOCK_N, M / BLOCK_M, chunks of K). W is the left operand, y^T = W x^T: its rows are many
-where those of x are few. A program's sums go to `partial` (chunks, M, N), float32, or int32 for
-int8 x: a second kernel, `add_chunks`, adds the chunks in their order. ATOMIC: they are added to a
-zeroed partial (1, M, N) at once, in whatever order the programs end.
+Grid (N / BLOCK_N, M / BLOCK_M, chunks of K). W is the left operand, y^T = W x^T, because W has many
+rows and x few. A program stores its sums in `partial` (chunks, M, N), float32, or int32 for int8 x;
+a second kernel, `add_chunks`, adds the chunks in order. ATOMIC: programs add their sums atomically
+to a zeroed partial (1, M, N), in the order in which they end.
 
 x (M, K), W_packed and high: `packing.plane_tiles`; scales, zeros (K / GROUP, N), or None.
 Source: GemLite's Split-K GEMM.

@@ -1,7 +1,7 @@
-"""The GEMV with twice the work in a turn: two tiles of K share one load of scales and zeros.
+"""The GEMV with twice the work per iteration: two tiles of K share one load of scales and zeros.
 
-As `gemv`, but a turn of the loop loads two neighbouring tiles before it adds up the first. If both
-lie in one group, or in none, scales and zeros are loaded once for both.
+Like `gemv`, but an iteration loads two neighbouring tiles before it adds up the first. If both
+lie in one group, or there are no groups, it loads scales and zeros once for both.
 Source: GemLite's RevSplit-K: the reverse of Split-K, which gives a program less work.
 """
 

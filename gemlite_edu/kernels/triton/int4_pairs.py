@@ -1,8 +1,8 @@
-"""Two codes in a byte, neighbours along k (`packing.int4_pairs`): what the int4 kernels share.
+"""Functions of the int4 kernels, where a byte holds two neighbours along k (`packing.int4_pairs`).
 
-They go through k in pieces of BLOCK_K, none of which reaches into another group, so that one column
-of scales and zeros is enough for a piece. Where BLOCK_K divides GROUP pieces are full; else the
-last one of a group is not, and if GROUP is odd, its first one may begin in the middle of a byte.
+The kernels step through k in pieces of BLOCK_K. A piece never crosses into another group, so one
+column of scales and zeros is enough for it. If BLOCK_K divides GROUP, all pieces are full; else the
+last piece of a group is not, and if GROUP is odd, its first may start in the middle of a byte.
 """
 
 import triton

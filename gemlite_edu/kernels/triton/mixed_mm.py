@@ -1,10 +1,10 @@
 """y = x W^T for packed int4 weights and a large batch: the forward product of a layer.
 
 Grid (N / BLOCK_N, M / BLOCK_M, chunks of K). W is the left operand, y^T = W x^T. Even and odd k are
-terms of one sum: a tile's codes are interleaved, multiplied by x, and what a piece of a group adds
-up to is multiplied by the scales of its rows.
+terms of one sum: the kernel interleaves a tile's codes, multiplies them by x, and multiplies the
+sum of each piece of a group by the scales of its rows.
 
-x (M, K); b: bytes (K / 2, N) of two codes, scales and zeros (K / GROUP, N), by their strides;
+x (M, K); b: bytes (K / 2, N) of two codes; scales, zeros: (K / GROUP, N); any strides;
 y (chunks, M, N): with more than one, `add_chunks` adds them.
 Source: torchao's triton_mixed_mm.
 """

@@ -1,10 +1,10 @@
-"""y = x W for the packed int4 weights of `mixed_mm`: what a gradient goes back through.
+"""y = x W for the packed int4 weights of `mixed_mm`: the product that the backward pass needs.
 
-Grid (pieces of K, M / BLOCK_M, chunks of N). The sum is over the rows of W now. Even and odd k are
-different outputs: each has a sum of its own, and they are interleaved at the end. Every row has its
-own scale, which comes before the sum: it is in the weights. A program stays in one group.
+Grid (pieces of K, M / BLOCK_M, chunks of N). Here the sum runs over the rows of W. Even and odd k
+are different outputs: each has its own sum, and the kernel interleaves them at the end. Every row
+has its own scale, so the kernel scales the weights before the sum. A program stays in one group.
 
-x (M, N); b: bytes (K / 2, N) of two codes, scales and zeros (K / GROUP, N), by their strides;
+x (M, N); b: bytes (K / 2, N) of two codes; scales, zeros: (K / GROUP, N); any strides;
 y (chunks, M, K): with more than one, `add_chunks` adds them.
 Source: torchao's triton_mixed_mm, transposed=True.
 """

@@ -1,4 +1,4 @@
-"""A tile of a GEMV: products with x, added up plane by plane, without a tensor core."""
+"""A tile of a GEMV: multiply by x and add up plane by plane, without tensor cores."""
 
 import triton
 import triton.language as tl

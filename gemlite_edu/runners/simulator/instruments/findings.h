@@ -1,4 +1,4 @@
-// What is wrong, once for each place: how often, and where it happened first.
+// The errors found, one entry per place: how often each happened, and where it happened first.
 #pragma once
 #include <map>
 #include <tuple>

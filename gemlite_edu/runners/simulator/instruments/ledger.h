@@ -33,7 +33,7 @@ struct Sample {
   Cost cost;
 };
 
-// Enough of a request to know it again, or the one that goes on where it ended.
+// Enough of a request to recognize the same request, or one that continues where it ended.
 struct Trace {
   unsigned block = 0;
   int warp = -1, line = -1, object = -1, lanes = 0;

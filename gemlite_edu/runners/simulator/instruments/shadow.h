@@ -16,8 +16,8 @@ struct LaneClock {
   uint32_t known[WARP_SIZE] = {};
 };
 
-// The thread of a bulk copy: its barrier orders it for those that wait there. Whether they do is not
-// watched: in a plain run the order of the lanes makes a forgotten wait a wrong result.
+// The thread of a bulk copy. Its barrier orders it before the threads that wait there. Nothing
+// checks that they wait: in a plain run, the lanes' order turns a missing wait into a wrong result.
 constexpr uint16_t NOBODY = 0xFFFF;
 
 struct Access {

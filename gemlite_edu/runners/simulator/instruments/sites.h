@@ -61,13 +61,13 @@ struct Sites {
     return index < rank.size() ? rank[index] : 0;
   }
 
-  // Whether the block at `block` runs right before the one at `other`, and is no side beside it.
+  // True if only the block at `other` can follow the block at `block`, with no branch between.
   bool runs_into(uintptr_t block, uintptr_t other) const {
     const auto index = static_cast<size_t>(site(block));
     return index < next.size() && next[index] == other - library;
   }
 
-  // Whether `other` lies behind the innermost loop around `place`.
+  // True if `other` lies behind the innermost loop around `place`.
   bool is_behind_loop(uintptr_t other, uintptr_t place) const {
     const auto index = static_cast<size_t>(site(place));
     return index < loop_end.size() && loop_end[index] && other - library >= loop_end[index];

@@ -17,7 +17,7 @@
 #include "shadow.h"
 #include "sites.h"
 
-// What a lane will do when it goes on.
+// The next thing that a stopped lane will do.
 struct Event {
   enum Kind { START, BASIC_BLOCK, ACCESS, MEETING } kind = START;
   uintptr_t place = 0;  // return address of the call that told us
@@ -79,10 +79,10 @@ class Watch {
 
   uint64_t next_turn() { return ++moment_.turn; }
 
-  // Finds the object that holds `address`; false for what is no concern of ours.
+  // Finds the object that holds `address`; false for memory that is not watched.
   bool locate(uintptr_t address, Event& event) const;
 
-  // A constant in the kernel's library, or what the compiler keeps beside the shared arrays.
+  // True for constants in the kernel's library, and for the compiler's data beside shared arrays.
   bool is_of_compiler(const void* address) const {
     const auto* byte = static_cast<const unsigned char*>(address);
     return library.contains(address) ||
@@ -102,8 +102,8 @@ class Watch {
 
   void add_unwritten_outputs();
   void add_mergeable(const Event& event) { row_of(event).mergeable++; }
-  // more: of a race, the other thread's block where that is another; of Fault::LEFT, the lanes; of
-  // Fault::PENDING, the batches that were closed behind the copy.
+  // more: for a race, the other thread's block if it differs; for Fault::LEFT, the lanes; for
+  // Fault::PENDING, the number of batches closed after the copy's.
   void add_finding(Fault fault, const Event& event, int thread, const Access* other = nullptr,
                    bool other_writes = false, int64_t more = -1);
 

@@ -25,7 +25,7 @@ inline void Watch::check(const Event& e, int thread) {
   }
 }
 
-// What the memory's guards would stop anyway is reported before it happens, with its place.
+// Reports an access that the guard pages would stop anyway, before it happens, with its place.
 inline void Watch::stop_if_fatal(const Event& e, int thread) const {
   if (!is_tensor(e.object)) return;
   const Tensor& t = tensors[static_cast<size_t>(e.object)];
@@ -37,7 +37,7 @@ inline void Watch::stop_if_fatal(const Event& e, int thread) const {
          t.name.c_str(), first_outside(e), sim_here.block_index.x, sim_here.block_index.y, thread);
 }
 
-// What a copy of many bytes does to those of them that are there.
+// Checks the part of a large copy that lies inside its object.
 inline void Watch::check_part_inside(Event e, int thread) {
   const size_t bytes = bytes_of(e.object);
   if (is_tensor(e.object) || e.offset < 0 || static_cast<size_t>(e.offset) >= bytes) return;

@@ -1,5 +1,5 @@
-// What the instruments make of asynchronous copies: who reaches a destination too early, and when
-// it is written.
+// Instruments for asynchronous copies: they find lanes that access a destination too early, and
+// record when it is written.
 #pragma once
 #include "watched_places.h"
 
@@ -15,14 +15,14 @@ inline void Watch::end_copy(const Copy& copy) {
   for (size_t i = 0; i < copy.bytes; ++i) bytes[i].writer = now;
 }
 
-// Whoever read what was there before did so in a phase that has ended.
+// Every read of the old contents happened in an earlier phase.
 inline void Watch::bulk_copied(const void* to, size_t bytes) {
   SharedByte* shadow = shadow_ + (static_cast<const unsigned char*>(to) - library.shared);
   for (size_t i = 0; i < bytes; ++i) shadow[i] = {{epoch, 0, NOBODY, 0}, {}};
 }
 
-// Whether the access reaches what an asynchronous copy has not delivered; then that is its fault. If
-// nothing orders the two, it may as well come before the copy: that is a race.
+// True if the access touches bytes that an asynchronous copy has not delivered; it adds the fault.
+// If nothing orders the two, the access may also come before the copy, so the fault is a race.
 inline bool Watch::add_pending(const Event& e, int thread, size_t at) {
   const Access* copy = pending_.find(at, e.size, first_epoch_);
   if (!copy) return false;

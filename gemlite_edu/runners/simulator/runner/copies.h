@@ -35,7 +35,7 @@ inline bool is_shared(const void* address, size_t bytes) {
   return library_here.shared && at < library_here.shared_bytes && at + bytes <= library_here.shared_bytes;
 }
 
-// A word for what is wrong with a copy that the kernel asks for; null if nothing is.
+// A word for the error in the copy that the kernel requests; null if there is none.
 inline const char* mistake_in_copy(const void* to, const void* from, size_t bytes,
                                    size_t zero_filled) {
   const auto is_aligned = [bytes](const void* address) {
@@ -57,7 +57,7 @@ inline void check_copy(const void* to, const void* from, size_t bytes, size_t ze
          sim_here.block_index.y, sim_here.thread_index.x);
 }
 
-// From here until it is delivered nobody finds anything at its destination.
+// Starts a copy; until it is delivered, its destination holds no valid data.
 inline const Copy& begin_copy(void* to, const void* from, size_t bytes, size_t zero_filled,
                               void* place) {
   LaneCopies& own = own_copies();
@@ -72,8 +72,8 @@ inline const Copy& begin_copy(void* to, const void* from, size_t bytes, size_t z
   return own.on_their_way.back();
 }
 
-// Delivers the current lane's copies, but for those of its last `batches_left` closed batches and
-// those in no closed batch; `tell` learns of each.
+// Delivers the current lane's copies, except those in its last `batches_left` closed batches and
+// those in no closed batch; calls `tell` for each delivered copy.
 template <typename Tell>
 void deliver_copies(size_t batches_left, Tell tell) {
   LaneCopies& own = own_copies();

@@ -1,4 +1,4 @@
-// Signals of a kernel that went where nothing is, as lines of the report.
+// Turns the signals of a kernel that accessed unmapped memory into lines of the report.
 #pragma once
 #include <signal.h>
 #include <stdlib.h>

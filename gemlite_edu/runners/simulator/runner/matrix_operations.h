@@ -1,4 +1,4 @@
-// What a whole warp does with matrices: it agrees on one in memory, or multiplies two of fragments.
+// Matrix operations of a whole warp: agree on one matrix in memory, or multiply two fragments.
 #pragma once
 #include "../shim/fragment_table.h"
 #include "lanes.h"
@@ -68,7 +68,7 @@ void multiply_by_shape(const Lane* warp, int m) {
   else multiply<T, 8, 32>(warp);
 }
 
-// All lanes of a warp have come to their matrix operation: none goes on before this is done.
+// Called when all lanes of a warp have reached their matrix operation, before any lane continues.
 inline void perform_for_warp(const Lane* warp, int first_lane) {
   if (warp[0].operation == WarpOperation::MULTIPLY) {
     const auto& product = *static_cast<const SimProduct*>(warp[0].matrices);

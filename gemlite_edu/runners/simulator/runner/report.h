@@ -1,4 +1,4 @@
-// How the runner tells what happened: on the stdout it began with, one line "word fields..." last.
+// The runner's report goes to its original stdout; the last line is "word fields...".
 #pragma once
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ inline void keep_stdout_for_reports() {
   dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-// What is to be written before the last line; the instruments' findings and counts.
+// Writes the lines that come before the last one: the instruments' findings and counts.
 inline void (*before_last_line)() = nullptr;
 
 // The first thread to report ends the process; any other waits for that.

@@ -9,7 +9,7 @@
 //
 // A block is one OS thread, its lanes are fibers on it. In a plain run each lane runs, in order of
 // their index, until it waits or ends; instruments/lockstep.h says how an instrumented kernel runs.
-// What happened goes to stdout, last one line "word fields...": see report() calls; "done" means
+// The report goes to stdout and ends with a line "word fields...", see report() calls; "done" means
 // that the kernel ran to its end. A kernel's printf goes to stderr.
 #include <dlfcn.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-// Barriers in shared memory, whose phases end when so many lanes have come and so many bytes of bulk
-// copies are there.
+// Barriers in shared memory. A phase ends when the expected number of lanes has arrived and the
+// expected bytes of bulk copies are delivered.
 #pragma once
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 constexpr size_t BULK_UNIT = 16;  // bytes: of addresses and sizes of a bulk copy
 
-// What the 8 bytes of a barrier hold.
+// The contents of a barrier's 8 bytes.
 struct Phase64 {
   uint64_t number : 16;                  // of the phase that has not ended
   uint64_t arrivals : 12, missing : 12;  // that end a phase; those that this one still waits for
@@ -80,7 +80,7 @@ inline void wait_for_phase(uint64_t* barrier, int phase) {
   yield_to_scheduler();
 }
 
-// A word for what is wrong with a bulk copy; null if nothing is.
+// A word for the error in a bulk copy; null if there is none.
 inline const char* mistake_in_bulk_copy(const void* to, const void* from, int bytes) {
   const auto is_aligned = [](const void* address) {
     return reinterpret_cast<uintptr_t>(address) % BULK_UNIT == 0;
@@ -107,7 +107,7 @@ inline void bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) 
   write_phase(barrier, phase);
 }
 
-// Where nobody can go on and a lane waits for a phase, tells of the first such lane.
+// Called when no lane can continue: reports the first lane that waits for a phase, if there is one.
 inline void report_if_at_phase(const std::vector<Lane>& lanes) {
   for (size_t i = 0; i < lanes.size(); ++i) {
     if (lanes[i].state != State::AT_PHASE) continue;

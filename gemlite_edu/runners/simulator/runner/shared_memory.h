@@ -8,8 +8,8 @@
 #include "lanes.h"
 #include "tensors.h"
 
-// What the loader knows of the kernel's library. Its only thread_local variables are the shared
-// arrays: `shared` is this OS thread's copy of them.
+// The loader's facts about the kernel's library. The library's only thread_local variables are the
+// shared arrays; `shared` is this OS thread's copy of them.
 struct Library {
   uintptr_t begin = 0, end = 0;
   unsigned char* shared = nullptr;
@@ -47,7 +47,7 @@ inline Library find_library() {
 // As this OS thread sees it.
 inline thread_local Library library_here;
 
-// What a block wrote beyond the dynamic shared memory of its launch is no longer poison.
+// Finds writes beyond the launch's dynamic shared memory: they have overwritten the poison there.
 inline void check_dynamic_shared(const unsigned char* dynamic) {
   for (size_t i = launch.shared_bytes; dynamic && i < launch.shared_limit; ++i) {
     if (dynamic[i] != POISON) {

@@ -9,7 +9,7 @@
 #include "report.h"
 
 inline double time_limit;  // seconds, of each worker
-// What happens then; instruments let the lanes run on until they know where the loop is.
+// Called when the time is up; the instruments let the lanes run on until they find the loop.
 inline void (*when_time_is_up)() = [] { report("endless"); };
 
 inline void begin_time_limit(double seconds) {

@@ -1,5 +1,5 @@
-// Where the lanes of a warp or a block meet: shuffles, votes, barriers, matrix operations; and who
-// never comes.
+// The operations at which lanes of a warp or a block meet (shuffles, votes, barriers, matrix
+// operations), and the search for lanes that never arrive.
 #pragma once
 #include <algorithm>
 
@@ -93,7 +93,7 @@ inline void meet_at_matrix(WarpOperation operation, const void* own, int line) {
   self.line = 0;
 }
 
-// Of the lanes that should meet `waiting` at its warp operation, those that are not there.
+// The mask of the lanes that should meet lane `waiting` at its warp operation but are not there.
 inline unsigned find_missing(const std::vector<Lane>& lanes, int waiting) {
   const Lane& lane = lanes[waiting];
   const size_t first = static_cast<size_t>(waiting) / WARP_SIZE * WARP_SIZE;
@@ -108,7 +108,7 @@ inline unsigned find_missing(const std::vector<Lane>& lanes, int waiting) {
   return missing;
 }
 
-// The first lane that waits at a warp operation; where nobody can go on there is one.
+// The first lane that waits at a warp operation; when no lane can continue, there is one.
 inline int find_waiting(const std::vector<Lane>& lanes) {
   int waiting = 0;
   while (lanes[waiting].state != State::AT_WARP_OPERATION) ++waiting;

@@ -1,5 +1,5 @@
-// What kernels/cuda/fast/bulk_copies.cuh has of PTX, in terms of the runner: a copy is there as soon as it
-// is asked for, and kernels run one after the other.
+// Replaces the PTX of kernels/cuda/fast/bulk_copies.cuh by calls of the runner: a copy is delivered
+// as soon as it is requested, and kernels run one after the other.
 #pragma once
 #include "cuda_runtime.h"
 

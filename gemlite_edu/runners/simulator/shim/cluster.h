@@ -1,4 +1,4 @@
-// What kernels/cuda/fast/cluster.cuh has of PTX: here a cluster is one block.
+// Replaces the PTX of kernels/cuda/fast/cluster.cuh: in the simulator, a cluster is one block.
 #pragma once
 #include "cuda_runtime.h"
 

@@ -10,14 +10,14 @@ struct SimHere {
   dim3 block_size, grid_size;
 };
 
-// A matrix in memory, as all lanes of a warp must name it alike to load or store it.
+// A matrix in memory; to load or store it, all lanes of a warp must pass the same description.
 struct SimMatrix {
   const void* address;
   unsigned ldm, element_bytes;
   bool by_rows;
 };
 
-// What one lane has of d = a b + c: elements of its fragments. a is m x 16, b is 16 x n.
+// One lane's part of d = a b + c: the elements of its fragments. a is m x 16, b is 16 x n.
 struct SimProduct {
   int m, n;
   bool is_signed;

@@ -125,7 +125,7 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   return result;
 }
 
-// 32 bits of high:low from bit `shift` on, and those that come out above it, shifted left.
+// Shifts high:low right and returns the low 32 bits, or left and returns the high 32 bits.
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((static_cast<uint64_t>(high) << 32 | low) >> (shift & 31));
 }

@@ -52,7 +52,7 @@ class alignas(8) fragment {
   using element_type = T;
   T x[num_elements];
 
-  // What nobody fills is the lowest int or half of 256, and not 0 by chance.
+  // Elements that nobody fills hold the lowest int, or half of 256, and so are not 0 by chance.
   fragment() {
     for (T& element : x) element = static_cast<T>(1u << (8 * sizeof(T) - 1));
   }
@@ -70,7 +70,7 @@ constexpr SimSpot sim_spot(int lane, int i) {
   return by_rows ? SimSpot{cell.row, cell.col} : SimSpot{cell.col, cell.row};
 }
 
-// Whether every `count` elements of a fragment lie side by side, aligned to that.
+// True if every `count` elements of a fragment are adjacent and aligned to their total size.
 template <typename Fragment, bool by_rows>
 constexpr bool sim_lies_in_pieces(int count) {
   for (int lane = 0; lane < warpSize; ++lane) {
