@@ -10,7 +10,9 @@ A plane never mixes groups: each group is padded to whole planes, and to a fract
 a tile. 3-bit codes use two of these layouts, one for 2-bit codes and one for their third bits.
 """
 
+import dataclasses
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
@@ -21,6 +23,7 @@ from gemlite_edu.packing.rows_cols import WORD_DTYPES
 
 DEPTH = 16  # codes per plane: the smallest K of a 16-bit tl.dot, one tensor-core instruction
 _MOST_FIELDS = 16
+_computed = partial(dataclasses.field, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,11 @@ class PlaneTiles:
     K: int
     group_size: int | None = None
     word_bits: int = 32
+    low_bits: int = _computed()  # of a field
+    fields: int = _computed()  # codes in a word, planes in a tile
+    tile: int = _computed()  # codes of a row in a tile
+    padded_group: int = _computed()  # codes that a group takes
+    padded_K: int = _computed()  # codes that a row takes: tiles
 
     def __post_init__(self):
         if self.nbits not in (1, 2, 3, 4, 8):
@@ -51,6 +59,13 @@ class PlaneTiles:
             raise ValueError(f"word_bits must be one of {widths}, got {self.word_bits!r}")
         if self.group_size is not None:
             check_group_size(self.group_size, self.K)
+        low_bits = 2 if self.nbits == 3 else self.nbits
+        fields = self.word_bits // low_bits
+        tile, padded_group = fields * DEPTH, _padded(self.group_size or self.K, fields)
+        codes = self.K // (self.group_size or self.K) * padded_group
+        sizes = dict(low_bits=low_bits, fields=fields, tile=tile, padded_group=padded_group)
+        for name, size in {**sizes, "padded_K": -(-codes // tile) * tile}.items():
+            object.__setattr__(self, name, size)
 
     depth = DEPTH
 
@@ -60,43 +75,11 @@ class PlaneTiles:
         return WORD_DTYPES[self.word_bits]
 
     @property
-    def low_bits(self):
-        """Bits per field."""
-        return 2 if self.nbits == 3 else self.nbits
-
-    @property
-    def fields(self):
-        """Codes per word, which is also planes per tile."""
-        return self.word_bits // self.low_bits
-
-    @property
-    def tile(self):
-        """Codes of a row per tile."""
-        return self.fields * DEPTH
-
-    @property
     def high(self):
         """The layout of the third bits of 3-bit codes; None for other widths."""
         if self.nbits != 3:
             return None
         return PlaneTiles(1, self.K, self.group_size, self.word_bits // 2)
-
-    @property
-    def padded_group(self):
-        """Codes per group with padding: whole planes that divide a tile or fill whole tiles."""
-        group = self.group_size or self.K
-        planes = -(-group // DEPTH)
-        if planes >= self.fields:
-            planes = -(-planes // self.fields) * self.fields
-        else:
-            planes = 1 << (planes - 1).bit_length()
-        return planes * DEPTH
-
-    @property
-    def padded_K(self):
-        """Codes per row with padding: whole tiles."""
-        codes = self.K // (self.group_size or self.K) * self.padded_group
-        return -(-codes // self.tile) * self.tile
 
     @property
     def padded_groups(self):
@@ -137,6 +120,16 @@ class PlaneTiles:
             values = torch.nn.functional.pad(values.reshape(rows, -1, group), gaps, value=fill)
             values = values.reshape(rows, -1)
         return torch.nn.functional.pad(values, (0, self.padded_K - values.shape[1]), value=fill)
+
+
+def _padded(group, fields):
+    """Codes that a group takes: whole planes, as many as divide a tile or fill some."""
+    planes = -(-group // DEPTH)
+    if planes >= fields:
+        planes = -(-planes // fields) * fields
+    else:
+        planes = 1 << (planes - 1).bit_length()
+    return planes * DEPTH
 
 
 def best_layout(nbits, K, group_size=None):

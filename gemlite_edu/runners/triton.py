@@ -9,7 +9,7 @@ import importlib
 import itertools
 import sys
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import cache, lru_cache
 from types import FunctionType, ModuleType
 
@@ -41,8 +41,8 @@ def launch(function, interpreted, grid, *arguments, watched=False, **meta):
 @cache
 def kernel(name, interpreted):
     """The jitted function `name` of the file `name`.py in one of the two modes."""
-    package = _package("interpreted" if interpreted else "compiled")
-    return getattr(_load(name, package, interpreted), name)
+    mode = "interpreted" if interpreted else "compiled"
+    return getattr(_load(name, mode, interpreted), name)
 
 
 def replaced(name, interpreted, functions):
@@ -56,44 +56,37 @@ def replaced(name, interpreted, functions):
 
 @lru_cache(maxsize=32)
 def _replaced(name, interpreted, functions):
-    package = _package(f"replaced_{next(_numbers)}")
+    mode = f"replaced_{next(_numbers)}"
     for own_name, function in functions:
         if own_name not in _FILE_OF:
             raise ValueError(f"{own_name!r} cannot be replaced: there are {', '.join(_FILE_OF)}")
-        module = _load(_FILE_OF[own_name], package, interpreted)
+        module = _load(_FILE_OF[own_name], mode, interpreted)
         setattr(module, own_name, _jitted(_in_scope_of(module, function), interpreted))
         if own_name == "unpack":
             module.MASKED_IN_PLACE = type(module.MASKED_IN_PLACE)(False)
-    return getattr(_load(name, package, interpreted), name)
+    return getattr(_load(name, mode, interpreted), name)
 
 
-def _package(mode):
-    """A package that loads the kernels' files for one mode, separately from the other mode."""
+def _load(name, mode, interpreted):
+    """The module of the file `name`.py, in a package beside this one for the modules of one mode.
+
+    While it is imported, with the files that it imports, `triton.jit` makes functions for the mode.
+    """
+    from triton import knobs
+
     package = ModuleType(f"{__name__}_{mode}")
     package.__path__ = [str(FOLDER)]
-    return sys.modules.setdefault(package.__name__, package)
-
-
-def _load(name, package, interpreted):
-    with _mode(interpreted):
+    with _one_at_a_time, knobs.runtime.scope():
+        sys.modules.setdefault(package.__name__, package)
+        knobs.runtime.interpret = interpreted
         return importlib.import_module(f"{package.__name__}.{name}")
 
 
 def _jitted(function, interpreted):
-    import triton
+    from triton.runtime.interpreter import InterpretedFunction
+    from triton.runtime.jit import JITFunction
 
-    with _mode(interpreted):
-        return triton.jit(function)
-
-
-@contextmanager
-def _mode(interpreted):
-    """Within this context, `triton.jit` makes functions for the given mode."""
-    from triton import knobs
-
-    with _one_at_a_time, knobs.runtime.scope():
-        knobs.runtime.interpret = interpreted
-        yield
+    return InterpretedFunction(function) if interpreted else JITFunction(function)
 
 
 def _in_scope_of(module, function):

@@ -513,10 +513,10 @@ def use_changed_kernels(file, text, instead, folder, monkeypatch):
     assert text in before, f"{file} has no {text!r}"
     (folder / file).write_text(before.replace(text, instead))
     monkeypatch.setattr(triton_kernels, "FOLDER", folder)
-    package = triton_kernels._package(f"with_a_mistake_{next(_numbers)}")
+    mode = f"with_a_mistake_{next(_numbers)}"
 
     def changed(name, interpreted):
-        return getattr(triton_kernels._load(name, package, interpreted), name)
+        return getattr(triton_kernels._load(name, mode, interpreted), name)
 
     monkeypatch.setattr(triton_product, "kernel", changed)
 
