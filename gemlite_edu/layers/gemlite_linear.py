@@ -29,6 +29,7 @@ _ARGUMENTS = (
     *("W_nbits", "group_size", "in_features", "out_features"),
     *("input_dtype", "output_dtype", "acc_dtype", "scaled_activations"),
 )
+_DEVICES = ("cpu", "cuda", "meta")
 
 
 class GemLiteLinear(FrozenLayer):
@@ -158,26 +159,31 @@ class GemLiteLinear(FrozenLayer):
         return self._product(x, matmul_type)
 
     def _product(self, x, matmul_type):
-        self._check_packed()
-        of_layer = *self._tensors(), self._form_text, matmul_type
+        if self._form_text is None:  # to ask is faster than to call
+            self._check_packed()
+        own = (
+            self._parameters
+        )  # soonest found there; of replicas and parametrizations as attributes
+        tensors = [own[name] if name in own else getattr(self, name) for name in TENSORS]
+        of_layer = *tensors, self._form_text, matmul_type
         y = None if self.scaled_activations else linear_at_once(x, None, *of_layer)
         return self._checked_product(x, of_layer) if y is None else y
 
-    def _tensors(self):
-        """The layer's tensors. `_parameters` is the fastest way to them; replicas and
-        parametrizations have them as attributes only."""
-        own = self._parameters
-        return [own[name] if name in own else getattr(self, name) for name in TENSORS]
-
     def _checked_product(self, x, of_layer):
-        if torch.compiler.is_compiling():
-            check_no_grad("x", x)
-        else:
-            check_operand("x", x, devices=("cpu", "cuda", "meta"))
-        self._check_place(x, self.W_q)
-        for name, tensor in zip(TENSORS, of_layer, strict=False):
-            if tensor is not None:
-                check_no_grad(name, tensor)
+        words, tensors = of_layer[0], of_layer[: len(TENSORS)]
+        is_taken = (
+            isinstance(x, torch.Tensor)
+            and x.layout == torch.strided
+            and x.device == words.device
+            and x.device.type in _DEVICES
+            and x.shape[-1:] == (self.in_features,)
+            and not (
+                torch.is_grad_enabled()
+                and any(tensor is not None and tensor.requires_grad for tensor in (x, *tensors))
+            )
+        )
+        if not is_taken:
+            self._check_operands(x, tensors)
         token_scales = None
         if self.scaled_activations:
             x, token_scales = scaled_activations_of(self.scale_activations(x), x)
@@ -186,6 +192,17 @@ class GemLiteLinear(FrozenLayer):
         if x.dtype != self.input_dtype.value:
             raise TypeError(f"x must be {self.input_dtype.value}, got {x.dtype}")
         return linear(x, token_scales, *of_layer)
+
+    def _check_operands(self, x, tensors):
+        """Say what is wrong with x or the tensors; what torch compiles may be on any device."""
+        if torch.compiler.is_compiling():
+            check_no_grad("x", x)
+        else:
+            check_operand("x", x, _DEVICES)
+        self._check_place(x, self.W_q)
+        for name, tensor in zip(TENSORS, tensors, strict=True):
+            if tensor is not None:
+                check_no_grad(name, tensor)
 
     def _check_packed(self):
         if self._form_text is None:

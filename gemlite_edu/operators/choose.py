@@ -49,9 +49,7 @@ class Problem(NamedTuple):
     is_captured: bool = False
 
     def has(self, name):
-        """True if `FAST[name]` runs on this machine and supports these weights, x and y."""
-        if self.machine is None:
-            return False
+        """True if that one of `FAST` takes these weights, x and y on the problem's machine."""
         operands = self.layout, self.x_dtype, self.y_dtype
         return FAST[name].takes(*operands, self.machine, self.N)
 
@@ -82,10 +80,6 @@ class Rule(NamedTuple):
     reason: str
     needs: Callable = lambda problem: True
 
-    def takes(self, problem):
-        """True if this rule may decide the problem."""
-        return (self.most_rows is None or problem.M <= self.most_rows) and self.needs(problem)
-
 
 def _is_sooner_fused(problem):
     """True unless the estimates say that dequantizing the weights first is faster."""
@@ -103,7 +97,7 @@ RULES = (
         "GEMV_FAST",
         4,
         "a few rows share one pass over the packed words, at the speed of the memory",
-        lambda problem: problem.has("GEMV_FAST"),
+        lambda problem: problem.machine and problem.has("GEMV_FAST"),
     ),
     Rule(
         "GEMM_FAST",
@@ -111,14 +105,17 @@ RULES = (
         "tensor cores multiply the packed words; beyond 64 rows, DEQUANTIZE does it where that "
         "should be sooner",
         lambda problem: (
-            problem.keeps_16_bits and problem.has("GEMM_FAST") and _is_sooner_fused(problem)
+            problem.keeps_16_bits
+            and problem.machine
+            and problem.has("GEMM_FAST")
+            and _is_sooner_fused(problem)
         ),
     ),
     Rule(
         "GEMV_FAST",
         8,
         "8 rows still share one pass over the packed words, and GEMM_FAST does not take them",
-        lambda problem: problem.has("GEMV_FAST"),
+        lambda problem: problem.machine and problem.has("GEMV_FAST"),
     ),
     Rule("GEMV", 1, "one row needs each weight once, so tensor cores would not help"),
     Rule(
@@ -152,7 +149,11 @@ def choose(problem, rules=RULES):
     >>> choose(Rows(8), TERNARY_RULES).matmul_type
     'gemv_a8w2_dp4a'
     """
-    return next(rule for rule in rules if rule.takes(problem))
+    return next(
+        rule
+        for rule in rules
+        if (rule.most_rows is None or problem.M <= rule.most_rows) and rule.needs(problem)
+    )
 
 
 def limits(problem, rules=RULES):

@@ -81,11 +81,6 @@ class Form:
         group_size = self.group_size if self.groups > 1 else None
         return PlaneTiles(self.W_nbits, self.in_features, group_size, 8 * self.word_dtype.itemsize)
 
-    @cached_property
-    def dot_dtype(self):
-        """The dtype in which tensor cores accumulate."""
-        return torch.float16 if self.acc_dtype == DType.FP16 else torch.float32
-
     def problem(self, M, device, is_captured=False):
         """The `Problem` for M rows of x on the device."""
         N, operands = self.out_features, self.operands

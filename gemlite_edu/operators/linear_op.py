@@ -11,12 +11,15 @@ import torch
 
 from gemlite_edu.kernels.fast_weights import Types
 from gemlite_edu.numbers.checks import laid_out
+from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.operators import tuning
 from gemlite_edu.operators.choose import FAST, MATMUL_TYPES, check_taken, choose
-from gemlite_edu.operators.eager import is_direct
 from gemlite_edu.operators.form import Form
 from gemlite_edu.operators.triton_product import Epilogue, dense, matmul
 from gemlite_edu.operators.weight import PackedWeight
+
+_DOT_DTYPES = {DType.FP16: torch.float16}  # in which tensor cores add up, if not in float32
+_NOTHING_ELSE = torch._C.DispatchKeySet(torch._C.DispatchKey.BackendSelect)
 
 
 def _linear(
@@ -62,12 +65,27 @@ linear = torch.ops.gemlite_edu.linear.default  # y (..., N) for x (..., K)
 
 
 def linear_at_once(*operands):
-    """The result of `linear` without the dispatcher, or None if the call needs the dispatcher.
+    """What `linear` returns where nothing but its kernel would come of the call, or see it.
+
+    That is so in torch.inference_mode, which leaves autograd out, for dense tensors that have
+    memory, need no gradient and are no subclasses. A mode, a transform of functorch and a tracer
+    would add a key to those that the dispatcher looks up; a mode of torch functions and the
+    profiler are seen by themselves. Elsewhere it returns None.
 
     It also returns None for an x that does not fit, so callers need not check x first.
     """
     x, words = operands[0], operands[2]
-    if is_direct(x, words):
+    if (
+        not torch.compiler.is_compiling()
+        and type(x) is torch.Tensor
+        and type(words) is torch.nn.Parameter
+        and x.layout is torch.strided
+        and not x.requires_grad
+        and not x._is_zerotensor()
+        and torch._C._dispatch_tls_local_include_set() == _NOTHING_ELSE
+        and not torch._C._len_torch_function_stack()
+        and not torch.autograd.profiler._is_profiler_enabled
+    ):
         return _of_fitting(*operands)
 
 
@@ -165,14 +183,11 @@ def _by_others(*operands):
     if matmul_type == "DEQUANTIZE":
         y = _by_library(rows, weight, epilogue)
     else:
-        y = _by_triton(MATMUL_TYPES[matmul_type], rows, weight, epilogue, of.dot_dtype)
+        name, dot_dtype = MATMUL_TYPES[matmul_type], _DOT_DTYPES.get(of.acc_dtype, torch.float32)
+        run = partial(matmul, name, epilogue=epilogue, dot_dtype=dot_dtype)
+        timed = partial(_timed, run, epilogue)
+        y = run(rows, weight, tuning.config_for(name, rows, weight, timed, dot_dtype))
     return y.view(*x.shape[:-1], weight.N)
-
-
-def _by_triton(name, x, weight, epilogue, dot_dtype):
-    run = partial(matmul, name, epilogue=epilogue, dot_dtype=dot_dtype)
-    timed = partial(_timed, run, epilogue)
-    return run(x, weight, tuning.config_for(name, x, weight, timed, dot_dtype))
 
 
 def _timed(run, epilogue, x, weight, config):

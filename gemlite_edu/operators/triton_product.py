@@ -5,7 +5,8 @@ compute in float32 because the interpreter's bf16 and fp8 arithmetic is wrong.
 """
 
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import torch
 
@@ -16,10 +17,10 @@ from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.runners.triton import kernel, launch, replaced
 
 X_DTYPES = (torch.float16, torch.bfloat16, *FLOAT8, torch.int8)
-_RESOURCES = ("num_warps", "num_stages")  # of a config
-_OUTPUTS_OF_A_PROGRAM = 128  # for add_chunks
-_WEIGHTS_OF_A_PROGRAM = 8192  # for dequantize_weights
-_OUTPUTS_OF_A_TURN = 4096  # for add_chunks in the interpreter
+_OF_EACH_KERNEL = ("BLOCK_N", "num_warps", "num_stages")  # of a config
+_OUTPUTS_OF_A_PROGRAM = 128  # of add_chunks
+_WEIGHTS_OF_A_PROGRAM = 8192  # of dequantize_weights
+_OUTPUTS_OF_A_TURN = 4096  # of add_chunks in the interpreter
 
 
 @dataclass(frozen=True)
@@ -60,17 +61,25 @@ def matmul(
     tensor([[32., 32.]], dtype=torch.float16)
     """
     x = _checked(name, x, weight)
-    interpreted = x.device.type == "cpu"
-    config = config or default_config(name, len(x), weight.N, interpreted)
+    M, N, interpreted = len(x), weight.N, x.device.type == "cpu"
+    config = config or default_config(name, M, N, interpreted)
     epilogue = epilogue or Epilogue(torch.int32 if x.dtype == torch.int8 else x.dtype)
-    types = _Types(x, weight, epilogue.y_dtype, dot_dtype)
-    y = torch.empty((len(x), weight.N), dtype=types.y, device=x.device)
-    if len(x):
+    y_dtype = epilogue.y_dtype
+    types = _types(x.device, x.dtype, weight.words.dtype, weight.mode, y_dtype, dot_dtype)
+    y = torch.empty((M, N), dtype=types.y, device=x.device)
+    if M:
         function = replaced(name, interpreted, replace) if replace else kernel(name, interpreted)
         run = partial(launch, function, interpreted, watched=bool(replace))
+        x = weight.layout.pad(x)
         with torch.cuda.device_of(x):
-            _launch(run, name, weight.layout.pad(x), weight, config, epilogue, types, atomic, y)
-    return y if y.dtype == epilogue.y_dtype else rounded(y, epilogue.y_dtype)
+            if name == "gemm":
+                _launch_gemm(run, x, weight, config, epilogue, types, y)
+            else:
+                _launch_split(run, name, x, weight, config, epilogue, types, atomic, y)
+    if y_dtype in FLOAT8:  # what it cannot reach becomes its largest number
+        largest = torch.finfo(y_dtype).max
+        y = y.clamp(-largest, largest)
+    return y.to(y_dtype)
 
 
 def _checked(name, x, weight):
@@ -88,14 +97,6 @@ def _checked(name, x, weight):
     if x.device != weight.words.device:
         raise ValueError(f"x is on {x.device} and the weight on {weight.words.device}: move one")
     return x.contiguous()
-
-
-def _launch(run, name, x, weight, config, epilogue, types, atomic, y):
-    if name == "gemm":
-        _launch_gemm(run, x, weight, config, epilogue, types, y)
-    else:
-        chunk_sums = _launch_split(run, name, x, weight, config, types, atomic)
-        add_chunks(chunk_sums, weight.channel_scales, epilogue, y)
 
 
 def dense(weight, dtype):
@@ -130,31 +131,30 @@ def dense_block(layout):
     return max(_WEIGHTS_OF_A_PROGRAM // layout.tile, 1)
 
 
-def rounded(y, dtype):
-    """y cast to `dtype` by torch; values beyond the range of fp8 saturate."""
-    if dtype in FLOAT8:
-        largest = torch.finfo(dtype).max
-        y = y.clamp(-largest, largest)
-    return y.to(dtype)
+class _Types(NamedTuple):
+    """In which types products are computed, added up in a tile and over K, and stored; torch's."""
+
+    compute: torch.dtype
+    dot: torch.dtype
+    sums: torch.dtype
+    y: torch.dtype
 
 
-class _Types:
-    """The torch dtypes in which a product is computed, accumulated and stored."""
-
-    def __init__(self, x, weight, y_dtype, dot_dtype):
-        self.interpreted = x.device.type == "cpu"
-        is_int8 = x.dtype == torch.int8
-        unscaled = weight.mode in (WeightMode.NONE, WeightMode.SHIFT)
-        self.sums = torch.int32 if is_int8 and unscaled else torch.float32
-        self.dot = torch.float32 if self.interpreted else dot_dtype
-        if is_int8 and weight.words.dtype == torch.int8 and _multiplies_int8(x.device):
-            self.compute, self.dot = torch.int8, torch.int32
-        elif self.interpreted:
-            self.compute = torch.float32
-        else:
-            self.compute = torch.bfloat16 if x.dtype == torch.bfloat16 else torch.float16
-        torch_rounds = self.interpreted or y_dtype in FLOAT8
-        self.y = torch.float32 if torch_rounds and y_dtype.is_floating_point else y_dtype
+@lru_cache
+def _types(device, x_dtype, words_dtype, mode, y_dtype, dot_dtype):
+    interpreted, is_int8 = device.type == "cpu", x_dtype == torch.int8
+    unscaled = mode in (WeightMode.NONE, WeightMode.SHIFT)
+    sums = torch.int32 if is_int8 and unscaled else torch.float32
+    if is_int8 and words_dtype == torch.int8 and _multiplies_int8(device):
+        compute, dot = torch.int8, torch.int32
+    elif interpreted:
+        compute, dot = torch.float32, torch.float32
+    else:
+        compute = torch.bfloat16 if x_dtype == torch.bfloat16 else torch.float16
+        dot = dot_dtype
+    torch_rounds = interpreted or y_dtype in FLOAT8
+    y = torch.float32 if torch_rounds and y_dtype.is_floating_point else y_dtype
+    return _Types(compute, dot, sums, y)
 
 
 def _multiplies_int8(device):
@@ -171,26 +171,27 @@ def _launch_gemm(run, x, weight, config, epilogue, types, y):
     run(
         grid, x, *weight.tensors, weight.channel_scales, epilogue.token_scales, epilogue.bias, y,
         M, N, x.shape[1], **weight.meta, **_dot_types(types), ACC_DTYPE=triton_dtype(types.sums),
-        **_named(config, "BLOCK_M", "BLOCK_N", *_RESOURCES),
+        BLOCK_M=config["BLOCK_M"], **{name: config[name] for name in _OF_EACH_KERNEL},
     )  # fmt: skip
 
 
-def _launch_split(run, name, x, weight, config, types, atomic):
-    """Launch the kernel; returns a sum per chunk of K (chunks, M, N), or the total if `atomic`."""
+def _launch_split(run, name, x, weight, config, epilogue, types, atomic, y):
+    """Sums of chunks of K, and then y; atomic: the chunks are one sum already."""
     M, N, K = len(x), weight.N, x.shape[1]
     chunks = min(config["chunks"], K // weight.layout.tile)
     make = torch.zeros if atomic else torch.empty
     chunk_sums = make((1 if atomic else chunks, M, N), dtype=types.sums, device=x.device)
     if is_gemv(name):
-        meta = _named(config, "BLOCK_N", *_RESOURCES) | {"STAGES": config["num_stages"]}
-        grid = (M * -(-N // meta["BLOCK_N"]), chunks)
+        own = {"STAGES": config["num_stages"]}
+        grid = (M * -(-N // config["BLOCK_N"]), chunks)
     else:
-        meta = _named(config, "BLOCK_M", "BLOCK_N", *_RESOURCES) | _dot_types(types)
-        grid = (-(-N // meta["BLOCK_N"]), -(-M // meta["BLOCK_M"]), chunks)
+        own = {"BLOCK_M": config["BLOCK_M"]} | _dot_types(types)
+        grid = (-(-N // config["BLOCK_N"]), -(-M // config["BLOCK_M"]), chunks)
     run(
-        grid, x, *weight.tensors, chunk_sums, M, N, K, **weight.meta, ATOMIC=atomic, **meta,
+        grid, x, *weight.tensors, chunk_sums, M, N, K, **weight.meta, ATOMIC=atomic, **own,
+        **{name: config[name] for name in _OF_EACH_KERNEL},
     )  # fmt: skip
-    return chunk_sums
+    add_chunks(chunk_sums, weight.channel_scales, epilogue, y)
 
 
 def add_chunks(chunk_sums, channel_scales, epilogue, y):
@@ -203,10 +204,6 @@ def add_chunks(chunk_sums, channel_scales, epilogue, y):
         chunk_sums, channel_scales, epilogue.token_scales, epilogue.bias, y, M, N, CHUNKS=chunks,
         BLOCK=block, num_warps=1,
     )  # fmt: skip
-
-
-def _named(config, *names):
-    return {name: config[name] for name in names}
 
 
 def _dot_types(types):

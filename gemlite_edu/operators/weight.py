@@ -1,6 +1,6 @@
 """Weights as the kernels read them, and the limits on their scales and zeros."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -15,8 +15,10 @@ class PackedWeight:
     """Weights in the layout of the kernels, with the tensors that turn codes into numbers.
 
     words: `layout.shape(N)`; high: the third bits of 3-bit codes.
-    scales, zeros: (layout.padded_groups, N); `mode` says how they are applied.
-    channel_scales: (N,); they multiply whole sums over K.
+    scales, zeros: (layout.padded_groups, N), as `mode` takes them.
+    channel_scales: (N,), by which whole sums over K are multiplied.
+    N: rows of W, columns of y. tensors: what a kernel reads, in the order of its arguments.
+    meta: what a kernel must know of the weight when it is compiled.
     """
 
     words: torch.Tensor
@@ -26,6 +28,22 @@ class PackedWeight:
     zeros: torch.Tensor | None = None
     channel_scales: torch.Tensor | None = None
     high: torch.Tensor | None = None
+    N: int = field(init=False, repr=False, compare=False)
+    tensors: tuple = field(init=False, repr=False, compare=False)
+    meta: dict = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self):
+        layout = self.layout
+        meta = {
+            "NBITS": layout.nbits,
+            "FIELDS": layout.fields,
+            "DEPTH": layout.depth,
+            "GROUP": layout.padded_group if layout.group_size else None,
+            "FMA": self.mode == WeightMode.FMA,
+        }
+        tensors = self.words, self.high, self.scales, self.zeros
+        for name, value in {"N": self.words.shape[1], "tensors": tensors, "meta": meta}.items():
+            object.__setattr__(self, name, value)
 
     @staticmethod
     def from_quantized(q, word_bits=None):
@@ -50,27 +68,6 @@ class PackedWeight:
         )
         words, high = pack_with_high(q.W_q, layout)
         return PackedWeight(words, layout, WeightMode.SHIFT_SCALE, scales, zeros, high=high)
-
-    @property
-    def N(self):
-        """Rows of W, columns of y."""
-        return self.words.shape[1]
-
-    @property
-    def tensors(self):
-        """The tensors that a kernel reads, in the order of its arguments."""
-        return self.words, self.high, self.scales, self.zeros
-
-    @property
-    def meta(self):
-        """The compile-time arguments of a kernel that reads this weight."""
-        return {
-            "NBITS": self.layout.nbits,
-            "FIELDS": self.layout.fields,
-            "DEPTH": self.layout.depth,
-            "GROUP": self.layout.padded_group if self.layout.group_size else None,
-            "FMA": self.mode == WeightMode.FMA,
-        }
 
 
 def fits_16_bits(scales, zeros, nbits, dtype):

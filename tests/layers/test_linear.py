@@ -21,6 +21,7 @@ from gemlite_edu.numbers import reference
 from gemlite_edu.numbers.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.operators import linear_op
 from gemlite_edu.operators.choose import MATMUL_TYPES
+from gemlite_edu.operators.pack import TENSORS
 from gemlite_edu.packing.rows_cols import pack_over_cols, pack_over_rows
 
 N, K = 20, 128
@@ -1077,7 +1078,8 @@ def test_a_layer_can_be_moved_tensor_by_tensor(layer, order):
 
 
 def test_the_operator_refuses_an_x_that_does_not_fit(layer, x):
-    operands = None, *layer._tensors(), layer._form_text, ""
+    tensors = [getattr(layer, name) for name in TENSORS]
+    operands = None, *tensors, layer._form_text, ""
     for wrong in (x[:, :-1], x.float()):
         with pytest.raises(
             ValueError, match=rf"x must be \(\.\.\., {K}\) torch.float16 on cpu, got"
