@@ -72,18 +72,8 @@ class GemLiteLinear(FrozenLayer):
         self._form = self.layout = self.mode = self._form_text = None
         sizes = (W_nbits, group_size, in_features, out_features)
         if any(size is not None for size in sizes):
-            self._take_form(
-                Form(
-                    W_nbits,
-                    group_size,
-                    in_features,
-                    out_features,
-                    input_dtype,
-                    output_dtype,
-                    acc_dtype,
-                    scaled_activations,
-                )
-            )
+            types = input_dtype, output_dtype, acc_dtype
+            self._take_form(Form(*sizes, *types, scaled_activations))
 
     def _take_form(self, form):
         self._form = form
@@ -161,9 +151,7 @@ class GemLiteLinear(FrozenLayer):
     def _product(self, x, matmul_type):
         if self._form_text is None:  # to ask is faster than to call
             self._check_packed()
-        own = (
-            self._parameters
-        )  # soonest found there; of replicas and parametrizations as attributes
+        own = self._parameters  # found soonest; of replicas and parametrizations, attributes are
         tensors = [own[name] if name in own else getattr(self, name) for name in TENSORS]
         of_layer = *tensors, self._form_text, matmul_type
         y = None if self.scaled_activations else linear_at_once(x, None, *of_layer)
@@ -171,16 +159,14 @@ class GemLiteLinear(FrozenLayer):
 
     def _checked_product(self, x, of_layer):
         words, tensors = of_layer[0], of_layer[: len(TENSORS)]
+        present = [tensor for tensor in tensors if tensor is not None]
         is_taken = (
             isinstance(x, torch.Tensor)
             and x.layout == torch.strided
             and x.device == words.device
             and x.device.type in _DEVICES
             and x.shape[-1:] == (self.in_features,)
-            and not (
-                torch.is_grad_enabled()
-                and any(tensor is not None and tensor.requires_grad for tensor in (x, *tensors))
-            )
+            and not (torch.is_grad_enabled() and any(t.requires_grad for t in (x, *present)))
         )
         if not is_taken:
             self._check_operands(x, tensors)

@@ -79,7 +79,7 @@ def matmul(
     if y_dtype in FLOAT8:  # what it cannot reach becomes its largest number
         largest = torch.finfo(y_dtype).max
         y = y.clamp(-largest, largest)
-    return y.to(y_dtype)
+    return y if y.dtype == y_dtype else y.to(y_dtype)
 
 
 def _checked(name, x, weight):
