@@ -151,7 +151,7 @@ class GemLiteLinear(FrozenLayer):
     def _product(self, x, matmul_type):
         if self._form_text is None:  # to ask is faster than to call
             self._check_packed()
-        own = self._parameters  # found soonest; of replicas and parametrizations, attributes are
+        own = self._parameters  # the soonest way; of replicas, only attributes are
         tensors = [own[name] if name in own else getattr(self, name) for name in TENSORS]
         of_layer = *tensors, self._form_text, matmul_type
         y = None if self.scaled_activations else linear_at_once(x, None, *of_layer)
