@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from gemlite_edu import load
-from gemlite_edu.kernels import sources
+from gemlite_edu.kernels import holes
 from gemlite_lab.bench.candidate import Candidate, Prepared, find_candidates
 from gemlite_lab.bench.card import current_card
 from gemlite_lab.bench.ladder import RungKernel, path_of, rungs, write
@@ -66,7 +66,7 @@ def candidate_of(nbits, rung):
     if not rung.edits and rung.shape is None:
         return replace(find_candidates()[rung.kernel], name=rung.name)
     kernel = kernel_of(nbits, rung)
-    code = " ".join(sources.without_comments(kernel.source).split())
+    code = " ".join(holes.without_comments(kernel.source).split())
     build = hashlib.sha256(f"{code} {rung.shape}".encode()).hexdigest()[:8]
     prepare = partial(prepared, kernel)
     return Candidate(rung.name, "gemlite_edu", torch.float16, lambda _: "", prepare, build=build)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gemlite_edu.kernels import sources
+from gemlite_edu.kernels import holes
 from gemlite_edu.kernels.machine import SHARED_BYTES_WITHOUT_OPT_IN
 from gemlite_edu.kernels.plan import (
     WARP_SIZE,
@@ -122,7 +122,7 @@ class PackedGemv(_Gemv):
             if "scaled_dot" in texts:
                 raise ValueError("scaled_dot is for scales in groups: load with a group_size")
             return self
-        text = sources.without_comments(texts.get("dequant_dot", "CODES_PER_GROUP"))
+        text = holes.without_comments(texts.get("dequant_dot", "CODES_PER_GROUP"))
         layout = self.layout(None)
         codes = codes_per_group(layout, self.group_size)
         is_whole_word = codes == codes_per_group(layout, None)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 
-from gemlite_edu.kernels import sources
+from gemlite_edu.kernels import compiler_errors, sources
 from gemlite_edu.runners.build_cache import cached_build, program_identity
 
 # torch disables half's operators and conversions; the kernels use them, as plain CUDA allows.
@@ -134,7 +134,7 @@ def _build(folder, text, flags, replace):
                 with_cuda=True,
             )
     except RuntimeError as error:
-        raise sources.explain_compiler_error(str(error), replace) from None
+        raise compiler_errors.explain_compiler_error(str(error), replace) from None
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from gemlite_edu.kernels import sources
+from gemlite_edu.kernels import compiler_errors, sources
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.runners.load import load
@@ -91,7 +91,9 @@ def test_a_text_that_cannot_stand_in_the_hole_is_explained(text, sentence):
 
 def test_the_first_error_of_nvcc_is_found_as_well():
     output = 'ninja: x\ndequant_dot(3): error: identifier "summ" is undefined\n  return summ;\n'
-    error = sources.explain_compiler_error(output, {"dequant_dot": "\na\nb\n  return summ;"})
+    error = compiler_errors.explain_compiler_error(
+        output, {"dequant_dot": "\na\nb\n  return summ;"}
+    )
     assert str(error) == ('dequant_dot, line 3: identifier "summ" is undefined\n    return summ;')
 
 
@@ -104,7 +106,7 @@ def test_an_error_around_the_hole_leads_to_a_line_of_the_text_in_it(beside, line
     text = (
         "\n// dequant_dot(): mine\n__device__ int dequant_dot() {\n  return ceil_div(1.5f, 2);\n}"
     )
-    error = sources.explain_compiler_error(output, {"dequant_dot": text})
+    error = compiler_errors.explain_compiler_error(output, {"dequant_dot": text})
     assert str(error) == (
         "gemv.cuh, line 35: cannot convert (that line is not yours: it uses your dequant_dot)\n"
         f"    dequant_dot, {line}"
@@ -113,13 +115,15 @@ def test_an_error_around_the_hole_leads_to_a_line_of_the_text_in_it(beside, line
 
 def test_assembly_of_a_gpu_is_explained_at_its_line():
     output = "dequant_dot: Assembler messages:\ndequant_dot:3: Error: no such instruction: `lop3'\n"
-    error = sources.explain_compiler_error(output, {"dequant_dot": "\na\nb\n  asm(lop3);"})
+    error = compiler_errors.explain_compiler_error(output, {"dequant_dot": "\na\nb\n  asm(lop3);"})
     assert re.match(r"dequant_dot, line 3: no such instruction: `lop3' \(asm is for", str(error))
     assert str(error).endswith("\n    asm(lop3);")
 
 
 def test_a_failure_that_is_no_message_is_shown_whole():
-    assert "killed by signal 9" in str(sources.explain_compiler_error("g++: killed by signal 9"))
+    assert "killed by signal 9" in str(
+        compiler_errors.explain_compiler_error("g++: killed by signal 9")
+    )
 
 
 @pytest.mark.parametrize("replace", [{"dequant": GOOD}, {"dequant_dot": 3}])

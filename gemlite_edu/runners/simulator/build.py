@@ -7,8 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from gemlite_edu.kernels.compiler_errors import explain_compiler_error
 from gemlite_edu.kernels.machine import SIMULATED
-from gemlite_edu.kernels.sources import explain_compiler_error
 from gemlite_edu.runners.build_cache import cached_build, program_identity
 from gemlite_edu.runners.simulator.instrument import INSTRUMENTED_FLAGS, label_calls, write_sites
 from gemlite_edu.runners.simulator.precompiled import header_to_include

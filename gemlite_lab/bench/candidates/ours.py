@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import torch
 
-from gemlite_edu.kernels import sources
+from gemlite_edu.kernels import holes, sources
 from gemlite_edu.kernels.gemm_fast import FAST_GEMM, N_TILE
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.kernels.gemv_fast import FAST_KERNELS
@@ -30,7 +30,7 @@ _load = cache(load)
 
 def _candidate(name, texts, why_not, prepare, x_dtype, is_symmetric=False):
     """A kernel of this package, whose build is a hash of the code in `texts`, without comments."""
-    code = " ".join(sources.without_comments("".join(texts)).split())
+    code = " ".join(holes.without_comments("".join(texts)).split())
     build = hashlib.sha256(code.encode()).hexdigest()[:8]
     return Candidate(name, "gemlite_edu", x_dtype, why_not, prepare, is_symmetric, build)
 

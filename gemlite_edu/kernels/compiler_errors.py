@@ -1,0 +1,51 @@
+"""What a compiler says of a learner's text, in the lines that the learner wrote."""
+
+import re
+from pathlib import Path
+
+from gemlite_edu.kernels.holes import without_first_newline
+from gemlite_edu.numbers.errors import KernelTextError
+
+# g++: "file:3:12: error: text"; its assembler: "file:3: Error: text"; nvcc: "file(3): error: text"
+_COMPILER_ERROR = re.compile(
+    r"^(.+?)[:(](\d+)[:)](?:\d*:)? (?:fatal )?[Ee]rror\b:? *(.*?)(?: \[-W.*\])?$", re.MULTILINE
+)
+_ASM = (
+    " (asm is for a GPU, and this text runs on a CPU too: put it between #ifdef __CUDACC__ and "
+    "#else, and the same in C++ between that and #endif)"
+)
+
+# (part of a compiler's message about a frequent mistake, what to do about it)
+_COMPILER_HINTS = (
+    ("SimSixteenBits", " (x has the type X_T: make it a float with to_float(...) first)"),
+    ("discards qualifiers", " (const means: read it, do not write it)"),
+    ("may be used uninitialized", " (give it a value where you declare it)"),
+    ("no such instruction", _ASM),
+    ("unknown mnemonic", _ASM),
+    ("'asm'", _ASM),
+)
+
+
+def explain_compiler_error(output, replace=None):
+    """A `KernelTextError` with the compiler's first error, located in the learner's own lines."""
+    found = _COMPILER_ERROR.findall(output)
+    if not found:
+        return KernelTextError(f"the compiler failed:\n{output.strip()}")
+    texts = {name: without_first_newline(text) for name, text in (replace or {}).items()}
+    file_name, line, message = next((f for f in found if f[0] in texts), found[0])
+    message += next((hint for mark, hint in _COMPILER_HINTS if mark in message), "")
+    lines = texts.get(file_name, "").splitlines()
+    quoted = f"\n    {lines[int(line) - 1].strip()}" if 0 < int(line) <= len(lines) else ""
+    if texts and file_name not in texts:
+        message += f" (that line is not yours: it uses your {', '.join(texts)})"
+        quoted = "".join(_own_line(name, text, output) for name, text in texts.items())
+    return KernelTextError(f"{Path(file_name).name}, line {line}: {message}{quoted}")
+
+
+def _own_line(name, text, output):
+    """The learner's line that the compiler names with its error, or else the signature's line."""
+    lines = text.splitlines()
+    named = re.search(rf"\b{name}:(\d+):", output)
+    calls = [i for i, line in enumerate(lines, 1) if f"{name}(" in line.partition("//")[0]]
+    number = int(named[1]) if named else min(calls, default=1)
+    return f"\n    {name}, line {number}: {lines[number - 1].strip()}"
