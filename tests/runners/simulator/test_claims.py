@@ -41,7 +41,7 @@ def inspect(name, nbits, x_dtype, N, tiles, M=1, group_size=None):
     if not launch.is_packed:
         x = torch.ones(M, tiles * 32, dtype=x_dtype)
         return kernel.inspect(x, torch.ones(N, tiles * 32, dtype=x_dtype))
-    layout = launch.layout(nbits)
+    layout = kernel.layout(None)
     x = torch.ones(M, tiles * layout.tile, dtype=x_dtype)
     shape = layout.packed_shape(N, tiles * layout.tile)
     any_words = torch.randint(-(2**31), 2**31, shape, generator=torch.Generator().manual_seed(0))
@@ -75,7 +75,8 @@ def test_the_claims_are_true_of_many_rows_and_groups(name, group_size):
 @pytest.mark.parametrize("name", [name for name, launch in KERNELS.items() if launch.is_packed])
 def test_the_claims_are_true_of_every_turn_of_staging(name):
     nbits = 4 if KERNELS[name].takes_nbits else None
-    layout, x_dtype = KERNELS[name].layout(nbits), KERNELS[name].x_dtypes[0]
+    x_dtype = KERNELS[name].x_dtypes[0]
+    layout = load(name, nbits, x_dtype).layout(None)
     tiles = 2 + 6144 // layout.tile  # 8 rows of int8 that fill the shared memory, and 2 more tiles
     assert_claims(name, inspect(name, nbits, x_dtype, 32, tiles, M=8))
 
