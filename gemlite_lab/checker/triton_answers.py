@@ -69,7 +69,8 @@ def product(kernel, x, weight, replacing, device, config=None, epilogue=None, **
     Elements that the kernel never stores are NaN. `Exercise.run` may return it as it is.
     """
     with outputs_start_as_nan():
-        on_device = {f.name: _moved(getattr(weight, f.name), device) for f in fields(weight)}
+        given = (f.name for f in fields(weight) if f.init)
+        on_device = {name: _moved(getattr(weight, name), device) for name in given}
         weight = replace(weight, **on_device)
         y = matmul(kernel, x.to(device), weight, config, epilogue, replace=replacing, **how)
     return y.cpu()
