@@ -81,6 +81,9 @@ class Rule(NamedTuple):
     needs: Callable = lambda problem: True
 
 
+_MOST_ROWS_TO_SHARE_K = 64
+
+
 def _is_sooner_fused(problem):
     """True unless the estimates say that dequantizing the weights first is faster."""
     M, N, layout = problem.M, problem.N, problem.layout
@@ -89,8 +92,6 @@ def _is_sooner_fused(problem):
     weights = FastWeights(layout.nbits, layout.group_size)
     return not estimate.is_sooner_dense(M, N, layout.K, weights, problem.is_captured)
 
-
-_MOST_ROWS_TO_SHARE_K = 64
 
 RULES = (
     Rule(
