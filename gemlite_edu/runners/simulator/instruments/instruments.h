@@ -115,7 +115,9 @@ inline void look_for_the_loop(uintptr_t place) {
   report("endless %u %u %u", sim_here.block_index.x, sim_here.block_index.y, thread);
 }
 
-inline void stop_before(Event::Kind kind, void* place) {
+// Like what calls it, part of the function that the kernel calls: a processor foresees no return
+// that comes after a switch, and so there should be one.
+[[gnu::always_inline]] inline void stop_before(Event::Kind kind, void* place) {
   if (!watch) return;
   Event& event = watch->lanes[static_cast<size_t>(block->current)].event;
   event.kind = kind;
@@ -135,12 +137,12 @@ inline bool is_own(const void* address) {
   const auto* byte = static_cast<const unsigned char*>(address);
   const unsigned char* stack = block->lanes[static_cast<size_t>(block->current)].stack_guard;
   const auto* here = reinterpret_cast<const unsigned char*>(&sim_here);
-  return static_cast<size_t>(byte - stack) < STACK_GUARD + STACK ||
+  return static_cast<size_t>(byte - stack) < STACK_ROOM ||
          static_cast<size_t>(byte - here) < sizeof sim_here;
 }
 
-inline void watch_access(const void* address, size_t size, bool writes, void* place,
-                         Event::Manner manner = Event::TYPED) {
+[[gnu::always_inline]] inline void watch_access(const void* address, size_t size, bool writes,
+                                                void* place, Event::Manner manner = Event::TYPED) {
   if (!watch || !size || is_own(address)) return;
   Event& event = watch->lanes[static_cast<size_t>(block->current)].event;
   if (!watch->locate(reinterpret_cast<uintptr_t>(address), event)) {

@@ -53,10 +53,13 @@ class Lockstep {
     bool progress = false;
     for (;;) {
       int group[WARP_SIZE], count = 0;
+      unsigned earliest = ~0u;
       for (int lane = first; lane < end; ++lane) {
-        if (!is_ready(lane)) continue;
-        if (count && event(lane).rank < event(group[0]).rank) count = 0;
-        if (!count || event(lane).rank == event(group[0]).rank) group[count++] = lane;
+        const unsigned rank = event(lane).rank;
+        if (!is_ready(lane) || rank > earliest) continue;
+        if (rank < earliest) count = 0;
+        earliest = rank;
+        group[count++] = lane;
       }
       if (!count) return progress;
       progress = true;

@@ -9,31 +9,29 @@
 // A lane's fiber lives as long as its OS thread and runs that lane of every block there.
 inline void live_as_lane() {
   for (;;) {
+    launch.run_lane(launch.arguments.data());
     block->lanes[block->current].state = State::DONE;
     complete_without(block->current);
     yield_to_scheduler();
-    launch.run_lane(launch.arguments.data());
   }
 }
 
-inline void create_lane(int index) {
-  auto* guard = static_cast<unsigned char*>(mmap(nullptr, STACK_GUARD + STACK, PROT_NONE,
-                                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
-  if (guard == MAP_FAILED || mprotect(guard + STACK_GUARD, STACK, PROT_READ | PROT_WRITE)) {
-    report("memory %s", strerror(errno));
+inline void create_lanes(size_t count) {
+  void* room = mmap(nullptr, count * STACK_ROOM, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) report("memory %s", strerror(errno));
+  auto* guard = static_cast<unsigned char*>(room);
+  for (size_t i = 0; i < count; ++i, guard += STACK_ROOM) {
+    if (mprotect(guard + STACK_GUARD, STACK, PROT_READ | PROT_WRITE)) {
+      report("memory %s", strerror(errno));
+    }
+    block->lanes[i].stack_guard = guard;
+    block->lanes[i].stack = new_stack(guard + STACK_ROOM, live_as_lane);
   }
-  block->lanes[index].stack_guard = guard;
-  ucontext_t fresh, back;
-  getcontext(&fresh);
-  fresh.uc_stack.ss_sp = guard + STACK_GUARD;
-  fresh.uc_stack.ss_size = STACK;
-  makecontext(&fresh, live_as_lane, 0);
-  block->current = index;
-  if (_setjmp(block->scheduler) == 0) swapcontext(&back, &fresh);
 }
 
 inline void resume(int index) {
   block->current = index;
   sim_here.thread_index = {static_cast<unsigned>(index), 0, 0};
-  if (_setjmp(block->scheduler) == 0) _longjmp(block->lanes[index].resume, 1);
+  switch_stack(&block->scheduler, block->lanes[static_cast<size_t>(index)].stack);
 }

@@ -1,16 +1,16 @@
 // Lanes are fibers on the OS thread that runs their block.
 #pragma once
-#include <setjmp.h>
 #include <stdint.h>
-#include <ucontext.h>
 
 #include <vector>
 
 #include "../shim/cooperation.h"
 #include "report.h"
+#include "switch_stack.h"
 
 constexpr size_t STACK = size_t(512) << 10;        // CUDA gives a thread as much local memory
 constexpr size_t STACK_GUARD = size_t(1) << 20;
+constexpr size_t STACK_ROOM = STACK_GUARD + STACK;
 constexpr int WARP_SIZE = 32;
 
 enum class WarpOperation { EXCHANGE, VOTE, SYNC, LOAD_MATRIX, STORE_MATRIX, MULTIPLY };
@@ -23,7 +23,7 @@ enum class State { READY, AT_BARRIER, AT_WARP_OPERATION, AT_PHASE, DONE };
 
 struct Lane {
   unsigned char* stack_guard = nullptr;
-  jmp_buf resume;
+  void* stack = nullptr;  // its pointer, where the lane has stopped
   State state = State::DONE;
   unsigned mask = 0;     // of the warp operation it waits at
   WarpOperation operation = WarpOperation::SYNC;
@@ -48,12 +48,12 @@ inline Launch launch;
 // The lanes of the block that this OS thread runs.
 struct Block {
   std::vector<Lane> lanes;
-  jmp_buf scheduler;
+  void* scheduler = nullptr;  // its stack, while a lane runs
   int current = 0;
 };
 inline thread_local Block* block = nullptr;
 
-inline void yield_to_scheduler() {
+[[gnu::always_inline]] inline void yield_to_scheduler() {
   Block& b = *block;
-  if (_setjmp(b.lanes[b.current].resume) == 0) _longjmp(b.scheduler, 1);
+  switch_stack(&b.lanes[static_cast<size_t>(b.current)].stack, b.scheduler);
 }

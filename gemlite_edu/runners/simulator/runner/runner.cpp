@@ -46,7 +46,7 @@ void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dy
   Block own;
   own.lanes = std::vector<Lane>(launch.threads);
   block = &own;
-  for (unsigned i = 0; i < launch.threads; ++i) create_lane(static_cast<int>(i));
+  create_lanes(launch.threads);
   sim_here.block_size = {launch.threads, 1, 1};
   sim_here.grid_size = {launch.grid_x, launch.grid_y, 1};
   touch_shared();

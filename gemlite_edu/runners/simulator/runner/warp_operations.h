@@ -58,7 +58,7 @@ inline void complete_if_all_came(const Lane& waiting, int first) {
 inline void complete_without(int done_lane) {
   const int first = done_lane / WARP_SIZE * WARP_SIZE;
   for (int i = first; i < first + WARP_SIZE && i < static_cast<int>(block->lanes.size()); ++i) {
-    const Lane lane = block->lanes[static_cast<size_t>(i)];
+    const Lane& lane = block->lanes[static_cast<size_t>(i)];
     if (lane.state == State::AT_WARP_OPERATION) complete_if_all_came(lane, first);
   }
 }
