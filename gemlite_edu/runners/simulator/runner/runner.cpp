@@ -19,6 +19,7 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,13 +41,23 @@ namespace {
 
 constexpr rlim_t PRINTED_LIMIT = rlim_t(1) << 20;  // bytes; a kernel in a loop prints no more
 
+// Workers create their lanes one after the other, which is sooner done than all at once, because a
+// process maps its memory under a lock. False if by then the others have begun the last block.
+bool create_lanes_unless_too_late(const std::atomic<unsigned>& next) {
+  static std::mutex creating;
+  const std::lock_guard<std::mutex> lock(creating);
+  const bool is_in_time = next < launch.grid_x * launch.grid_y;
+  if (is_in_time) create_lanes(launch.threads);
+  return is_in_time;
+}
+
 void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dynamic_shared)()) {
   use_own_signal_stack();
   limit_own_time();
   Block own;
   own.lanes = std::vector<Lane>(launch.threads);
   block = &own;
-  create_lanes(launch.threads);
+  if (!create_lanes_unless_too_late(next)) return;
   sim_here.block_size = {launch.threads, 1, 1};
   sim_here.grid_size = {launch.grid_x, launch.grid_y, 1};
   touch_shared();
