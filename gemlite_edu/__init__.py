@@ -15,7 +15,7 @@ _NAMES_OF = {
     ),
     "numbers.bounds": ("factored_error_bound",),
     "numbers.dtypes": ("DType",),
-    "numbers.errors": ("KernelFault", "KernelTextError", "UntrustedText"),
+    "kernels.errors": ("KernelFault", "KernelTextError", "UntrustedText"),
     "numbers.formats": ("NF4",),
     "numbers.quantize": ("QuantizedWeight", "quantize_linear", "quantize_ternary"),
     "numbers.reference": ("ScaledProduct",),

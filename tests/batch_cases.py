@@ -21,9 +21,9 @@ from fast_cases import (
     MIDDLE,
     RANDOM,
 )
+from many_rows_bound import many_rows_error_bound
 from ternary_cases import PLAIN, SLICED, T_VIEW, UNALIGNED
 from ternary_cases import rows_where_pairs_meet as pairwise
-from whole_zeros import many_rows_error_bound
 
 from gemlite_edu import load
 from gemlite_edu.kernels import gemm_fast

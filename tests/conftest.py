@@ -38,7 +38,7 @@ def shown(monkeypatch):
 @pytest.fixture
 def addresses(monkeypatch):
     """The addresses of the tensors that a CUDA launch gets; the simulator copies its tensors."""
-    from gemlite_edu.runners.program import Program
+    from gemlite_edu.runners.gpu_or_simulator import Program
 
     found, run = [], Program.run
 

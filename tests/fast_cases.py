@@ -14,10 +14,10 @@ from ternary_cases import PLAIN, SLICED, T_VIEW, UNALIGNED, integers, laid_out
 from ternary_cases import rows_where_pairs_meet as pairwise
 
 from gemlite_edu import load
+from gemlite_edu.kernels.errors import KernelFault
 from gemlite_edu.kernels.fast_weights import FastWeights
 from gemlite_edu.kernels.machine import SIMULATED, TURING, Machine
 from gemlite_edu.numbers.bounds import parts_error_bound
-from gemlite_edu.numbers.errors import KernelFault
 from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
 from gemlite_edu.runners import kernel as kernel_module

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import torch
 from fast_cases import LARGEST_OFFSET
-from whole_zeros import many_rows_error_bound
+from many_rows_bound import many_rows_error_bound
 
 from gemlite_edu.core import DType, GemLiteLinear
 from gemlite_edu.numbers import bounds, reference

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.holes import without_first_newline
-from gemlite_edu.numbers.errors import KernelTextError
 
 # g++: "file:3:12: error: text"; its assembler: "file:3: Error: text"; nvcc: "file(3): error: text"
 _COMPILER_ERROR = re.compile(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from gemlite_edu.kernels import holes
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.machine import SHARED_BYTES_WITHOUT_OPT_IN
 from gemlite_edu.kernels.plan import (
     WARP_SIZE,
@@ -17,8 +18,7 @@ from gemlite_edu.kernels.plan import (
     rows_in_one_pass,
 )
 from gemlite_edu.kernels.spec import Spec
-from gemlite_edu.numbers.checks import check_int32_range, check_matrix, per_group
-from gemlite_edu.numbers.errors import KernelTextError
+from gemlite_edu.numbers.checks import check_group_size, check_int32_range, check_matrix, per_group
 from gemlite_edu.packing import BitPlanes3, Sparse1in2, WarpInterleaved
 
 _X_TYPES = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16", torch.int8: "int8_t"}
@@ -151,11 +151,7 @@ class PackedGemv(_Gemv):
 
     def _scales_and_zeros(self, scales, zeros, N, K, device):
         group_size = self.group_size or K
-        if K % group_size:
-            raise ValueError(
-                f"x has K = {K}, which is not whole groups of {group_size}: "
-                f"load with another group_size, or pad K"
-            )
+        check_group_size(group_size, K)
         shape, is_integer = (N, K // group_size), self.x_dtype == torch.int8
         dtype = torch.int32 if is_integer else torch.float32
         scales = 1 if is_integer and scales is None else scales

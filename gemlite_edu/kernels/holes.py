@@ -1,11 +1,13 @@
 """Holes: the functions of a kernel that a learner may replace, and what may stand in them.
 
-A hole is a function between `// BEGIN HOLE name` and `// END HOLE`.
+A hole is a function between `// BEGIN HOLE name` and `// END HOLE` in a file of cuda/. The first to
+replace is `dequant_dot`, in cuda/gemv/gemv_a16wn_fp32.cu; docs/your_own_quantizer.md replaces it
+for a new format. This file checks a replacement and puts it into the kernel's text.
 """
 
 import re
 
-from gemlite_edu.numbers.errors import KernelTextError
+from gemlite_edu.kernels.errors import KernelTextError
 
 HOLE = re.compile(r"^// BEGIN HOLE (\w+)\n(.*?)^// END HOLE$", re.DOTALL | re.MULTILINE)
 # Comments, strings and characters, which checks of the code must ignore.

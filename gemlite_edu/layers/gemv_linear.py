@@ -4,11 +4,11 @@ import json
 
 import torch
 
+from gemlite_edu.kernels.errors import UntrustedText
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.layers.frozen import FrozenLayer
 from gemlite_edu.numbers.checks import FLOATS, check_bias, per_group
 from gemlite_edu.numbers.dtypes import name_of
-from gemlite_edu.numbers.errors import UntrustedText
 from gemlite_edu.operators.gemv_op import PackedGemv
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.packing.address_map import check_words

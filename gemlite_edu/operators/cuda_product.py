@@ -11,7 +11,7 @@ from gemlite_edu.kernels.gemm_fast import LONGEST_K, N_TILE, FastGemm, plan_gemm
 from gemlite_edu.kernels.gemv_fast import X_TILE, FastGemv, plan_gemv
 from gemlite_edu.kernels.machine import HOPPER, TURING, machine_of
 from gemlite_edu.numbers.checks import aligned, aligned_pointers_of, pointers_of, whole_tiles
-from gemlite_edu.runners.program import Program
+from gemlite_edu.runners.gpu_or_simulator import Program
 
 _NAMES = ("x", "W_packed", "scales", "zeros", "channel_scales", "token_scales", "bias")
 _TIME_LIMIT = 600.0  # seconds, for the simulator

@@ -1,4 +1,15 @@
-"""The packing formats, which define where each code lives in memory."""
+"""The packing formats, which define where each code lives in memory.
+
+Each format has its file, and these kernels and libraries use it:
+
+    warp_interleaved    the CUDA kernels of gemv/, for 1 to 8 bits
+    bit_planes          gemv_a16w3_planes
+    sparse_1in2         the CUDA kernels for 1:2 sparse weights
+    plane_tiles         the fast CUDA kernels, and the Triton kernels
+    rows_cols           GemLite's Triton version, GPTQ
+    bitnet_2bit         the CUDA kernels for ternary weights; bitnet_fragments: BitMedViT's orders
+    int4_pairs          torchao, and the Triton kernels of mixed_mm
+"""
 
 from gemlite_edu.packing.address_map import Address, pack_by_map, unpack_by_map
 from gemlite_edu.packing.bit_planes import BitPlanes3, pack_3bit_planes, unpack_3bit_planes

@@ -7,7 +7,7 @@ import torch
 from gemlite_edu.kernels.machine import machine_of
 from gemlite_edu.numbers.checks import check_devices, check_inspectable, check_out
 from gemlite_edu.runners import nsight
-from gemlite_edu.runners.program import Program
+from gemlite_edu.runners.gpu_or_simulator import Program
 
 _CPU = torch.device("cpu")
 

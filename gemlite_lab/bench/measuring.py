@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 
-from gemlite_edu.numbers.errors import OneSentence
+from gemlite_edu.kernels.errors import OneSentence
 from gemlite_edu.runners.timing import CudaGraphClock, Timing, copies_needed, time_replays
 from gemlite_lab.bench.card import clocks
 

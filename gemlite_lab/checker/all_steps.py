@@ -8,7 +8,7 @@ from functools import cache, partial
 
 import torch
 
-from gemlite_edu.numbers.errors import KernelFault, KernelTextError
+from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_lab.checker.all_steps_schedule import Schedule
 from gemlite_lab.checker.all_steps_trace import trace
 from gemlite_lab.checker.cases import fresh

@@ -6,7 +6,7 @@ import traceback
 
 import torch
 
-from gemlite_edu.numbers.errors import KernelFault, KernelTextError
+from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_lab.checker import triton_answers
 from gemlite_lab.checker.all_steps import ALL_STEPS
 from gemlite_lab.checker.attainable_tflops import ATTAINABLE_TFLOPS

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from gemlite_edu.numbers.errors import OneSentence
+from gemlite_edu.kernels.errors import OneSentence
 
 
 class CheckFailed(OneSentence, AssertionError):

@@ -4,7 +4,7 @@ from functools import cache, partial
 
 import torch
 
-from gemlite_edu.numbers.errors import KernelFault
+from gemlite_edu.kernels.errors import KernelFault
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.ternary_cases import (

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from gemlite_edu.kernels import sources
-from gemlite_edu.numbers.errors import KernelFault, KernelTextError
+from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_edu.packing import pack_warped_int32, unpack_warped_int32
 from gemlite_lab.checker import EXERCISES, STUB_MARK, CheckFailed, check, hint
 from gemlite_lab.checker.exercise import number, tensors_of

@@ -9,7 +9,7 @@ import torch
 import triton
 import triton.language as tl
 
-from gemlite_edu.numbers.errors import KernelFault
+from gemlite_edu.kernels.errors import KernelFault
 from gemlite_lab.checker import EXERCISES, CheckFailed, check, triton_answers
 from gemlite_lab.checker.tiled_cases import exact_tiled
 

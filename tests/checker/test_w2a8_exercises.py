@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gemlite_edu.kernels import sources
-from gemlite_edu.numbers.errors import KernelFault
+from gemlite_edu.kernels.errors import KernelFault
 from gemlite_lab.checker import (
     EXERCISES,
     CheckFailed,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gemlite_edu.numbers.errors import KernelFault, KernelTextError
+from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_lab.checker import EXERCISES, CheckFailed, check, dequant_dot, warp_reduce
 from gemlite_lab.checker.fingerprints import path_of
 from gemlite_lab.checker.wrong_answers import as_answer, wrong_answers_to

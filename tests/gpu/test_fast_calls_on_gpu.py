@@ -12,8 +12,8 @@ from fast_cases import BF16, FAST, FP16, MANY_BLOCKS, RANDOM, Case, is_right, ma
 from sparse_fast_cases import SparseCase
 
 from gemlite_edu import load
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.pair_table import pair_table
-from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMV_FAST
 
 GEMVS = [

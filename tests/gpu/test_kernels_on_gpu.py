@@ -15,11 +15,11 @@ from kernel_cases import (
 
 from gemlite_edu import load, pack_warped_int32
 from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.kernels.machine import shared_bytes_per_block
 from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.numbers.checks import pointers_of
-from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.runners import cuda
 from gemlite_lab import check
 

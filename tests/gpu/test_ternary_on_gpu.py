@@ -32,9 +32,9 @@ from gemlite_edu import (
     quantize_activations_int8,
     unpack_bitnet_2bit,
 )
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.numbers.checks import pointers_of
-from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.packing import FRAGMENTS
 from gemlite_edu.runners import cuda, simulator
 

@@ -10,8 +10,8 @@ from fast_cases import BF16, FP16, make_case, run
 
 from gemlite_edu import load
 from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.pair_table import pair_table
-from gemlite_edu.numbers.errors import KernelTextError
 
 # Sums of these with x of few digits are exact.
 LEVELS = (

@@ -3,8 +3,8 @@ import re
 import pytest
 
 from gemlite_edu.kernels import compiler_errors, sources
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.gemv import KERNELS
-from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.runners.load import load
 
 GOOD = "__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) { return zero; }"

@@ -18,9 +18,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gemlite_edu.core import DType, GemLiteLinear
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.machine import H200, SIMULATED, Machine
 from gemlite_edu.layers import gemlite_linear as linear_module
-from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.operators import choose as rules
 from gemlite_edu.operators import estimate, form, linear_op
 from gemlite_edu.operators.choose import FAST

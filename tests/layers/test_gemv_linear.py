@@ -8,8 +8,8 @@ import torch
 from safetensors.torch import save_file
 
 from gemlite_edu import GemvLinear, pack_warped_int32, quantize_linear
+from gemlite_edu.kernels.errors import UntrustedText
 from gemlite_edu.numbers import bounds, reference
-from gemlite_edu.numbers.errors import UntrustedText
 from gemlite_edu.packing import pack_sparse_1in2, tiled_sparsity_50
 
 HALVED = """

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from gemlite_edu import DType, GemLiteMatmul
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.numbers import bounds, reference
-from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.operators import gemv_op
 from gemlite_edu.packing import pack_3bit_planes, pack_sparse_1in2, tiled_sparsity_50
 

@@ -38,9 +38,9 @@ from int4_cases import (
 from pairwise import pairs
 
 from gemlite_edu import triton_mixed_mm
+from gemlite_edu.kernels.errors import KernelFault
 from gemlite_edu.kernels.triton import INT4_KERNELS
 from gemlite_edu.kernels.triton.mixed_mm_configs import candidates, default_config
-from gemlite_edu.numbers.errors import KernelFault
 from gemlite_edu.operators import mixed_mm
 from gemlite_edu.operators.choose import INT4_RULES, Rows, Rule, choose
 from gemlite_edu.operators.mixed_mm import KERNEL_TYPES, fused

@@ -35,8 +35,8 @@ from triton_cases import (
 )
 from triton_cases import example as example_of
 
+from gemlite_edu.kernels.errors import KernelFault
 from gemlite_edu.kernels.triton import KERNELS
-from gemlite_edu.numbers.errors import KernelFault
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
 from gemlite_edu.operators import triton_product
 from gemlite_edu.operators.triton_product import Epilogue, dense, matmul

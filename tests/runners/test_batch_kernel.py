@@ -14,13 +14,13 @@ from ternary_cases import UNALIGNED
 
 from gemlite_edu import load
 from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.fast_weights import FastWeights, Types
 from gemlite_edu.kernels.gemm_fast import plan_gemm
 from gemlite_edu.kernels.machine import HOPPER, Machine
-from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.numbers.quantize import QuantizedWeight
 from gemlite_edu.runners import kernel as kernel_module
-from gemlite_edu.runners.program import Program
+from gemlite_edu.runners.gpu_or_simulator import Program
 
 WIDTHS = (8, 4, 2)
 EVERY_WAY = [Case(4, rows + 1, 64, 256, rows=rows) for rows in (16, 64)]

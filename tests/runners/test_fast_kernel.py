@@ -30,11 +30,11 @@ from simulator.test_claims import claims_of, is_true
 
 from gemlite_edu import load, quantize_linear
 from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.fast_weights import FastWeights, Types
 from gemlite_edu.kernels.gemv_fast import plan_gemv
 from gemlite_edu.kernels.machine import Machine
 from gemlite_edu.kernels.plan import Launch
-from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.operators.weight import PackedWeight
 from gemlite_edu.runners.simulator.build import build_kernel
 from gemlite_edu.runners.simulator.run import Integer, NullPointer, Tensor, run_kernel

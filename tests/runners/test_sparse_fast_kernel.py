@@ -25,10 +25,10 @@ from simulator.test_claims import claims_of, is_true
 from sparse_fast_cases import CASES, SPARSE, SparseCase
 
 from gemlite_edu import load
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.fast_weights import SparseWeights, Types
 from gemlite_edu.kernels.gemv_fast import plan_gemv
 from gemlite_edu.kernels.machine import Machine
-from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.packing import pack_sparse_1in2, tiled_sparsity_50
 
 both_types = pytest.mark.parametrize("x_dtype", [FP16, BF16], ids=str)

@@ -36,8 +36,8 @@ from ternary_cases import (
 
 from gemlite_edu import load, pack_bitnet_2bit
 from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_edu.kernels.ternary import blocks_of_gemm
-from gemlite_edu.numbers.errors import KernelFault, KernelTextError
 
 LONGEST_K = (2**31 - 1) // 256 // 32 * 32
 every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: v[1] or "gemv")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from gemlite_edu.numbers.errors import KernelFault
+from gemlite_edu.kernels.errors import KernelFault
 
 _WATCHED = {
     "create_masked_load": "reads",

@@ -12,8 +12,8 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.machine import STATIC_SHARED_BYTES
-from gemlite_edu.numbers.errors import KernelTextError
 from gemlite_edu.runners.simulator.program_order import JUMP, program_order
 
 _SHARED_GAP = 1024
@@ -38,7 +38,7 @@ _DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays besides static ones
 # The flags optimize as for a plain run, except where that would change or merge accesses unlike a
 # GPU's compiler, make conditional accesses unconditional, or reorder the blocks of a branch.
 INSTRUMENTED_FLAGS = (
-    "-g1 -gdwarf-4 -fsanitize=thread -fsanitize-coverage=trace-pc "
+    "-g1 -gdwarf-4 -fno-var-tracking -fsanitize=thread -fsanitize-coverage=trace-pc "
     "--param=tsan-instrument-func-entry-exit=0 -fno-extern-tls-init "
     "-fno-tree-loop-im -fno-tree-pre -fno-code-hoisting -fno-thread-jumps -fno-tree-tail-merge "
     "-fno-tree-vectorize -fno-tree-slp-vectorize "

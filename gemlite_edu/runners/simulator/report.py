@@ -6,7 +6,7 @@ from functools import cached_property
 
 import torch
 
-from gemlite_edu.numbers.errors import KernelFault
+from gemlite_edu.kernels.errors import KernelFault
 
 SECTOR_BYTES = 32
 _NOT_MODELLED = "Not modelled: caches, time."

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
+from gemlite_edu.kernels.errors import KernelFault
 from gemlite_edu.kernels.machine import SIMULATED
-from gemlite_edu.numbers.errors import KernelFault
 from gemlite_edu.runners.simulator.build import build_runner
 from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from test_safety_findings import assert_only, assert_race, cases, place, says
 
-from gemlite_edu.numbers.errors import KernelFault
+from gemlite_edu.kernels.errors import KernelFault
 
 X = torch.arange(256.0)
 BEGIN = "#include <cuda_pipeline.h>"

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 import torch
 
-from gemlite_edu.numbers.errors import KernelFault, KernelTextError
+from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_edu.runners import simulator
 
 N = 100

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gemlite_edu.numbers.errors import KernelTextError
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.runners import simulator
 
 SHAPES = [(16, 16), (32, 8), (8, 32)]

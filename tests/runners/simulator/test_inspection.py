@@ -7,7 +7,7 @@ import torch
 from kernel_cases import is_right, make_case, small_cases
 
 from gemlite_edu import load, pack_warped_int32
-from gemlite_edu.numbers.errors import KernelFault, KernelTextError
+from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_edu.runners import simulator
 from gemlite_edu.runners.simulator.run import run_once
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gemlite_edu.numbers.errors import KernelTextError
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.runners import simulator
 
 FILL = "__shared__ float a[64]; a[t] = x[t]; __syncthreads();\n"

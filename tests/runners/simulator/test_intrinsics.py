@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gemlite_edu.numbers.errors import KernelTextError
+from gemlite_edu.kernels.errors import KernelTextError
 
 
 @pytest.mark.parametrize(

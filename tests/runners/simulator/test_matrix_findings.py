@@ -5,7 +5,7 @@ import torch
 from test_fragments import BEGIN, fragments
 from test_safety_findings import assert_only_place, assert_race, place
 
-from gemlite_edu.numbers.errors import KernelFault
+from gemlite_edu.kernels.errors import KernelFault
 
 ABC = fragments(16, 16) + "\nwmma::fill_fragment(a, 1); wmma::fill_fragment(b, 1);"
 ABC += " wmma::fill_fragment(c, 1);\n"

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gemlite_edu.kernels import sources
-from gemlite_edu.numbers.errors import KernelFault
+from gemlite_edu.kernels.errors import KernelFault
 
 THREADS, PIECES = 64, 5
 START = "if (threadIdx.x == 0) barrier_init(&full, 1), barrier_init(&empty, 32); __syncthreads();"

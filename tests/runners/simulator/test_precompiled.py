@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from gemlite_edu.numbers.errors import KernelTextError
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.runners import simulator
 from gemlite_edu.runners.simulator import build
 from gemlite_edu.runners.simulator.instrument import INSTRUMENTED_FLAGS

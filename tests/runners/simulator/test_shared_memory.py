@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from gemlite_edu.numbers.errors import KernelFault
+from gemlite_edu.kernels.errors import KernelFault
 from gemlite_edu.runners import simulator
 
 READS_UNWRITTEN = {
