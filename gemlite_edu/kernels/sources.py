@@ -5,6 +5,7 @@ replaced hole.
 """
 
 import re
+from functools import cache
 from pathlib import Path
 
 from gemlite_edu.kernels.holes import HOLE, check_text, filled
@@ -16,12 +17,16 @@ _LOCAL_INCLUDE = re.compile(r'#include "(\w+\.cuh)"')
 
 def read(file_name):
     """The text of one file in `kernels/cuda/`; the name "gemv_a16wn_fp32" means its .cu file."""
-    paths = {path.name: path for path in FOLDER.glob("*/*")}
-    path = paths.get(file_name if "." in file_name else f"{file_name}.cu")
+    path = _paths().get(file_name if "." in file_name else f"{file_name}.cu")
     if path is None:
-        names = ", ".join(sorted(paths))
+        names = ", ".join(sorted(_paths()))
         raise ValueError(f"there is no file {file_name!r}; there are {names}")
     return path.read_text(encoding="utf-8")
+
+
+@cache
+def _paths():
+    return {path.name: path for path in FOLDER.glob("*/*")}
 
 
 def hole(name, kernel):

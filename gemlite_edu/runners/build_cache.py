@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 _STALE_SECONDS = 24 * 3600
@@ -54,6 +55,7 @@ def program_identity(path):
     return f"{real} {status.st_size} {status.st_mtime_ns}"
 
 
+@cache
 def _remove_stale_builds(parent):
     for folder in parent.glob("building-*"):
         try:

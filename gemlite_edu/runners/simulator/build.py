@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from gemlite_edu.kernels.compiler_errors import explain_compiler_error
@@ -122,7 +123,7 @@ def _find_partly_used(text, flags, reads):
 
 def _instrumented_key(text, flags, compiler):
     key = ("instrumented kernel", text, *flags, *_of_every_kernel(compiler))
-    return key + tuple((_HERE / name).read_text() for name in ("instrument.py", "program_order.py"))
+    return *key, _instrumenting_text()
 
 
 def _build_instrumented(command, folder, dynamic_name, replace):
@@ -172,9 +173,7 @@ def build_runner():
         if result.returncode:
             raise RuntimeError(f"{compiler} could not compile the simulator:\n{result.stderr}")
 
-    folders = (source.parent, _HERE / "instruments")
-    texts = [path.read_text() for folder in folders for path in sorted(folder.glob("*.[hc]*"))]
-    key = ("runner", *texts, _shim_text(), *_RUNNER_FLAGS, program_identity(compiler))
+    key = ("runner", _runner_text(), _shim_text(), *_RUNNER_FLAGS, program_identity(compiler))
     return cached_build(key, build) / "runner"
 
 
@@ -186,8 +185,20 @@ def _compile(command):
     )
 
 
+@cache
 def _shim_text():
     return "".join(path.read_text() for path in sorted(SHIM.glob("*.h")))
+
+
+@cache
+def _runner_text():
+    folders = (_HERE / "runner", _HERE / "instruments")
+    return "".join(path.read_text() for f in folders for path in sorted(f.glob("*.[hc]*")))
+
+
+@cache
+def _instrumenting_text():
+    return "".join((_HERE / name).read_text() for name in ("instrument.py", "program_order.py"))
 
 
 def _dynamic_arrays(text):

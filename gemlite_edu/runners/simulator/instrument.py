@@ -63,14 +63,15 @@ def label_calls(assembly):
     assembly = _LIBRARY_CALL.sub(lambda call: f"{call[1]}sim_{_WATCHED[call[2]]}", assembly)
     calls = list(_CALL.finditer(assembly))
     ends = [call.end() for call in calls]
-    loops = list(_loops(assembly))
+    starts = {label[1]: label.start() for label in _LABEL.finditer(assembly)}
+    loops = list(_loops(assembly, starts))
     ranks = program_order(assembly, [call.start() for call in calls])
     parts, end = [], 0
     for number, call in enumerate(calls):
         what = call[1] or call[3] or ("lead" if _leads_to_access(assembly, calls, number) else "pc")
         loop_end = min((e for start, e in loops if start < call.end() < e), default=None)
         after = 0 if loop_end is None else bisect.bisect(ends, loop_end)
-        following = _next_block(assembly, calls, number, ends) if what == "lead" else 0
+        following = _next_block(assembly, calls, number, ends, starts) if what == "lead" else 0
         label = f"sim_site_{number}_{what}_{after}_{following}_{ranks[number]}"
         parts += [assembly[end : call.end()], f"\n{label}:"]
         end = call.end()
@@ -78,27 +79,25 @@ def label_calls(assembly):
     return _SHARED_SECTION.sub(_with_gaps, assembly)
 
 
-def _loops(assembly):
+def _loops(assembly, starts):
     """Yield (start, end) of the text between each label and a jump back to it."""
-    labels = {label[1]: label.start() for label in _LABEL.finditer(assembly)}
     for jump in JUMP.finditer(assembly):
-        start = labels.get(jump[2], jump.end())
+        start = starts.get(jump[2], jump.end())
         if start < jump.start():
             yield start, jump.end()
 
 
-def _next_block(assembly, calls, number, ends):
+def _next_block(assembly, calls, number, ends, starts):
     """The first call of the block that must follow that of call `number`; 0 if several may."""
     later = next((n for n in range(number + 1, len(calls)) if calls[n][2]), None)
     end_of_block = calls[later].start() if later else len(assembly)
     jump = JUMP.search(assembly, calls[number].end(), end_of_block)
     if not jump:
         return later or 0
-    target = re.search(rf"^{re.escape(jump[2])}:", assembly, re.MULTILINE) if jump[2] else None
     is_unconditional = jump[1] in ("jmp", "b")
-    if not (target and is_unconditional):
+    if not (is_unconditional and jump[2] in starts):
         return 0
-    number = bisect.bisect(ends, target.start())
+    number = bisect.bisect(ends, starts[jump[2]])
     return number if number < len(calls) else 0
 
 

@@ -21,13 +21,13 @@ inline std::unique_ptr<Instruments> instruments;  // null in a plain run
 inline thread_local Watch* watch = nullptr;
 inline std::atomic<bool> time_is_up{false};
 
-inline void write_sample(const Key& key, const char* which, const Sample& s) {
-  dprintf(report_fd, "sample %d %d %d %u %s %u %" PRIu64 " %d %u", key.site, key.object, key.writes,
+inline void write_sample(FILE* out, const Key& key, const char* which, const Sample& s) {
+  fprintf(out, "sample %d %d %d %u %s %u %" PRIu64 " %d %u", key.site, key.object, key.writes,
           key.size, which, s.moment.block, s.moment.turn, s.warp, s.cost.units);
   for (int i = 0; i < s.request.lanes; ++i) {
-    dprintf(report_fd, " %d:%" PRId64, s.request.lane[i], s.request.offset[i]);
+    fprintf(out, " %d:%" PRId64, s.request.lane[i], s.request.offset[i]);
   }
-  dprintf(report_fd, "\n");
+  fprintf(out, "\n");
 }
 
 inline void write_report(const Ledger& ledger, const Findings& findings) {
@@ -35,33 +35,36 @@ inline void write_report(const Ledger& ledger, const Findings& findings) {
   getrlimit(RLIMIT_FSIZE, &limit);
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_FSIZE, &limit);
+  FILE* out = fdopen(dup(report_fd), "w");
+  setvbuf(out, nullptr, _IOFBF, size_t(1) << 16);
   const bool is_known = library_here.contains(reinterpret_cast<const void*>(interrupted_at));
-  dprintf(report_fd, "at %d %" PRIxPTR "\n", instruments->sites.site(fatal_place),
+  fprintf(out, "at %d %" PRIxPTR "\n", instruments->sites.site(fatal_place),
           is_known ? interrupted_at - library_here.begin : 0);
   for (const auto& [key, row] : ledger.rows) {
     if (!row.requests) continue;
-    dprintf(report_fd, "row %d %d %d %u", key.site, key.object, key.writes, key.size);
+    fprintf(out, "row %d %d %d %u", key.site, key.object, key.writes, key.size);
     for (uint64_t number : {row.requests, row.lanes, row.asked, row.units, row.least, row.repeated,
                             row.mergeable, row.adjacent, row.leaving}) {
-      dprintf(report_fd, " %" PRIu64, number);
+      fprintf(out, " %" PRIu64, number);
     }
-    dprintf(report_fd, "\n");
-    write_sample(key, "first", row.first);
-    write_sample(key, "costliest", row.costliest);
+    fprintf(out, "\n");
+    write_sample(out, key, "first", row.first);
+    write_sample(out, key, "costliest", row.costliest);
   }
   for (const auto& [key, f] : findings.all) {
-    dprintf(report_fd, "finding %s %d %d %d %" PRIu64 " %u %" PRIu64 " %d %d %d %d %" PRId64 " %u %" PRId64 "\n",
+    fprintf(out, "finding %s %d %d %d %" PRIu64 " %u %" PRIu64 " %d %d %d %d %" PRId64 " %u %" PRId64 "\n",
             FAULT_NAMES[static_cast<int>(key.fault)], key.object, key.site, key.other_site, f.count,
             f.moment.block, f.moment.turn, f.thread, f.other_thread, f.writes, f.other_writes,
             f.offset, f.size, f.more);
   }
   for (const Phase& phase : ledger.phases) {
-    dprintf(report_fd, "phase %d", phase.end);
+    fprintf(out, "phase %d", phase.end);
     for (const auto& warp : phase.requests) {
-      for (unsigned number : warp) dprintf(report_fd, " %u", number);
+      for (unsigned number : warp) fprintf(out, " %u", number);
     }
-    dprintf(report_fd, "\n");
+    fprintf(out, "\n");
   }
+  fclose(out);
 }
 
 // A fault ends the run in the middle: what this worker has seen goes into the report.
