@@ -49,9 +49,9 @@ class Problem(NamedTuple):
     is_captured: bool = False
 
     def has(self, name):
-        """True if that one of `FAST` takes these weights, x and y on the problem's machine."""
+        """True if the problem's machine runs that one of `FAST`, which takes these operands."""
         operands = self.layout, self.x_dtype, self.y_dtype
-        return FAST[name].takes(*operands, self.machine, self.N)
+        return self.machine is not None and FAST[name].takes(*operands, self.machine, self.N)
 
     @property
     def weights(self):
@@ -98,7 +98,7 @@ RULES = (
         "GEMV_FAST",
         4,
         "a few rows share one pass over the packed words, at the speed of the memory",
-        lambda problem: problem.machine and problem.has("GEMV_FAST"),
+        lambda problem: problem.has("GEMV_FAST"),
     ),
     Rule(
         "GEMM_FAST",
@@ -106,17 +106,14 @@ RULES = (
         "tensor cores multiply the packed words; beyond 64 rows, DEQUANTIZE does it where that "
         "should be sooner",
         lambda problem: (
-            problem.keeps_16_bits
-            and problem.machine
-            and problem.has("GEMM_FAST")
-            and _is_sooner_fused(problem)
+            problem.keeps_16_bits and problem.has("GEMM_FAST") and _is_sooner_fused(problem)
         ),
     ),
     Rule(
         "GEMV_FAST",
         8,
         "8 rows still share one pass over the packed words, and GEMM_FAST does not take them",
-        lambda problem: problem.machine and problem.has("GEMV_FAST"),
+        lambda problem: problem.has("GEMV_FAST"),
     ),
     Rule("GEMV", 1, "one row needs each weight once, so tensor cores would not help"),
     Rule(
