@@ -8,9 +8,10 @@ import json
 import re
 import subprocess
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
+from typing import NamedTuple
+
+from one_text import in_one_text
 
 from gemlite_edu.kernels import sources
 from gemlite_edu.kernels.gemv import KERNELS
@@ -23,17 +24,44 @@ from gemlite_lab.bench.ladder.kernel import GROUP_SIZE
 INTEGER_UNIT = ("SHF", "LOP3", "PRMT", "I2F", "I2FP", "F2FP")
 _WEIGHTS_OF_A_PRODUCT = 8  # per lane: a tensor core takes 16 x 16 in one instruction
 _ANY_N, _ANY_K = 4096, 4096
+_NBITS = (4, 2, 1)
 _INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\d+ )?([A-Z0-9]+)(.*?);")
+
+
+class CountedLoop(NamedTuple):
+    """A build, and which of its loops is counted: see `inner_loop`."""
+
+    text: str
+    defines: dict
+    opcode: str
+    times: int | None = None
+
+    def counts(self, code):
+        """The record of the loop in the machine code of this build."""
+        loop = inner_loop(loops_of(code), self.opcode, self.times)
+        weights = self.times or loop.count(self.opcode) * _WEIGHTS_OF_A_PRODUCT
+        integer = sum(loop.count(name) for name in INTEGER_UNIT)
+        return {"weights": weights, "all": len(loop), "integer": integer}
 
 
 def record():
     """A new record for instructions.recorded() to read."""
     names = [name for name, launch in KERNELS.items() if launch.takes_nbits]
+    ladders = {
+        nbits: {rung.name: of_rung(rung, nbits) for rung in rungs(nbits)} for nbits in _NBITS
+    }
     return {
         "nvcc": nvcc_version(),
-        "kernels": {name: counts_of_kernel(name, nbits=1) for name in names},
-        "rungs": {str(nbits): counts_of_ladder(nbits) for nbits in (4, 2, 1)},
+        "kernels": counts_of({name: of_kernel(name, nbits=1) for name in names}),
+        "rungs": {str(nbits): counts_of(ladder) for nbits, ladder in ladders.items()},
     }
+
+
+def counts_of(loops):
+    """{name: the record of a `CountedLoop`}, from one run of nvcc."""
+    codes = machine_codes([(loop.text, loop.defines) for loop in loops.values()])
+    named = zip(loops.items(), codes, strict=True)
+    return {name: loop.counts(code) for (name, loop), code in named}
 
 
 def nvcc_version():
@@ -41,48 +69,36 @@ def nvcc_version():
     return re.search(r"V([\d.]+)", output)[1]
 
 
-def counts_of_kernel(name, nbits, group_size=None):
-    """Instructions in one turn of a kernel's inner loop, which takes one word per turn."""
+def of_kernel(name, nbits, group_size=None):
+    """A kernel's inner loop, which takes one word per turn."""
     spec = KERNELS[name].completed(nbits, group_size=group_size)
     launch = spec.plan(1, _ANY_N, _ANY_K, SIMULATED).product
-    loops = loops_of(machine_code(sources.expand(name), launch.defines))
-    return counted(inner_loop(loops, "LDS", 32 // nbits), 32 // nbits)
+    return CountedLoop(sources.expand(name), launch.defines, "LDS", 32 // nbits)
 
 
-def counts_of_rung(rung, nbits):
+def of_rung(rung, nbits):
     """The same for a rung, which may make several tensor-core products per turn."""
     if rung.shape is None:
-        return counts_of_kernel(rung.kernel, nbits, GROUP_SIZE)
+        return of_kernel(rung.kernel, nbits, GROUP_SIZE)
     kernel = RungKernel(rung, nbits)
-    launch = kernel.plan(1, _ANY_N, _ANY_K).product
-    loop = inner_loop(loops_of(machine_code(kernel.source, launch.defines)), "HMMA")
-    return counted(loop, loop.count("HMMA") * _WEIGHTS_OF_A_PRODUCT)
+    return CountedLoop(kernel.source, kernel.plan(1, _ANY_N, _ANY_K).product.defines, "HMMA")
 
 
-def counts_of_ladder(nbits):
-    """{rung: its counts}, compiled side by side."""
-    climb = rungs(nbits)
-    with ThreadPoolExecutor() as threads:
-        found = list(threads.map(partial(counts_of_rung, nbits=nbits), climb))
-    return {rung.name: counts for rung, counts in zip(climb, found, strict=True)}
-
-
-def counted(loop, weights):
-    """The record of a loop in which each lane takes this many weights per turn."""
-    integer = sum(loop.count(name) for name in INTEGER_UNIT)
-    return {"weights": weights, "all": len(loop), "integer": integer}
-
-
-def machine_code(text, defines):
-    """[(address, opcode, operands)] of a text compiled for sm_90."""
+def machine_codes(builds):
+    """[(address, opcode, operands)] of each (text, {macro: value}), compiled for sm_90."""
+    names = [f"build_{i}_" for i in range(len(builds))]
     with tempfile.TemporaryDirectory() as folder:
-        source, binary = Path(folder) / "kernel.cu", Path(folder) / "kernel.cubin"
-        source.write_text(text)
-        options = [f"-D{name}={value}" for name, value in defines.items()]
-        command = [cuda.find_nvcc(), "-cubin", "-O3", "-std=c++17", "-arch=sm_90", *options]
+        source, binary = Path(folder) / "kernels.cu", Path(folder) / "kernels.cubin"
+        source.write_text(in_one_text(dict(zip(names, builds, strict=True))))
+        command = [cuda.find_nvcc(), "-cubin", "-O3", "-std=c++17", "-arch=sm_90"]
         subprocess.run([*command, str(source), "-o", str(binary)], check=True)
         command = [cuobjdump(), "-sass", str(binary)]
         listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    functions = listing.split("Function : ")[1:]
+    return [_instructions(next(f for f in functions if name in f)) for name in names]
+
+
+def _instructions(listing):
     return [(int(m[1], 16), m[2], m[3]) for m in _INSTRUCTION.finditer(listing)]
 
 

@@ -1,6 +1,11 @@
 """Every kernel compiles for the GPUs that learners have; no GPU is needed for that."""
 
+import re
 import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -18,6 +23,10 @@ from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.packing import FRAGMENTS
 from gemlite_edu.runners import cuda
 
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "tools"))
+
+from one_text import in_one_text
+
 try:
     NVCC = cuda.find_nvcc()
 except RuntimeError as error:
@@ -25,86 +34,57 @@ except RuntimeError as error:
 
 ARCHITECTURES = (75, 80, 86, 90)
 OLDEST_AND_NEWEST = (75, 90)
+WITH_WGMMA = "90a"
+WITH_HOST_HALF = (90, WITH_WGMMA)  # every text is in one of them, and it is the same in all
 PACKED = [name for name, launch in KERNELS.items() if launch.is_packed]
 ANY_N, ANY_K = 32, 640
 LOOSE_WIDTH = 3  # does not divide 32
 
-OF_ONE_ROW = [
-    *((name, dict(group_size=64)) for name in PACKED),
-    *((name, dict(nbits=LOOSE_WIDTH, x_dtype=KERNELS[name].x_dtypes[-1])) for name in PACKED),
-    *((name, dict(nbits=1)) for name in PACKED if KERNELS[name].takes_nbits),
+
+class Build(NamedTuple):
+    """A text, what is compiled into it, and the architectures that it is compiled for."""
+
+    name: str
+    text: str
+    entry: str
+    defines: tuple
+    architectures: tuple
+
+    def __str__(self):
+        return self.name
+
+    def in_namespace(self, name):
+        """(text, macros) for `in_one_text`, with what launches the kernel.
+
+        C functions of different namespaces are the same function, so these become C++ functions.
+        """
+        launches = sources.read("bindings.cu").replace('extern "C" ', "")
+        return f"{self.text}\n{launches}", dict(self.defines) | {"KERNEL": f"{name}::{self.entry}"}
+
+
+def build_of(name, kernel, entry, launch, architectures, replace=None):
+    text = sources.expand(kernel, replace)
+    return Build(name, text, entry, tuple(launch.defines.items()), architectures)
+
+
+def gemv_build(kernel, architectures, x_dtype=None, M=1, nbits=4, group_size=None):
+    nbits = nbits if KERNELS[kernel].takes_nbits else None
+    spec = KERNELS[kernel].completed(nbits, x_dtype, group_size)
+    name = f"{kernel}-w{nbits}-x {x_dtype}-M{M}-group {group_size}"
+    launch = spec.plan(M, ANY_N, ANY_K, SIMULATED).product
+    return build_of(name, kernel, "gemv", launch, architectures)
+
+
+OF_ALL_KERNELS = [gemv_build(kernel, ARCHITECTURES) for kernel in KERNELS]
+OF_OTHER_OPTIONS = [
+    *(gemv_build(name, OLDEST_AND_NEWEST, group_size=64) for name in PACKED),
+    *(
+        gemv_build(name, OLDEST_AND_NEWEST, KERNELS[name].x_dtypes[-1], nbits=LOOSE_WIDTH)
+        for name in PACKED
+    ),
+    *(gemv_build(name, OLDEST_AND_NEWEST, nbits=1) for name in PACKED if KERNELS[name].takes_nbits),
 ]
-OF_EIGHT_ROWS = [(name, dict(M=8, group_size=40)) for name in PACKED]
-
-
-def id_of(value):
-    return value if isinstance(value, str) else " ".join(f"{k}={v}" for k, v in value.items())
-
-
-def defines(name, x_dtype=None, M=1, nbits=4, group_size=None):
-    """What is compiled into the kernel `name`, as arguments for nvcc."""
-    nbits = nbits if KERNELS[name].takes_nbits else None
-    spec = KERNELS[name].completed(nbits, x_dtype, group_size)
-    return flags_of(spec.plan(M, ANY_N, ANY_K, SIMULATED))
-
-
-def flags_of(plan):
-    """The macros of the plan's product, as arguments for nvcc."""
-    return [f"-D{name}={value}" for name, value in plan.product.defines.items()]
-
-
-def compile_with_nvcc(kernel, options, folder, architectures):
-    """What ptxas says of the kernel on each architecture."""
-    return compile_text(kernel, "gemv", defines(kernel, **options), folder, architectures)
-
-
-def compile_text(kernel, entry, defines, folder, architectures, replace=None, host=None):
-    """What ptxas says of a text on each architecture.
-
-    host: whether the host's half is compiled, too, which takes as long again and is the same in all
-    builds of a text; by default where the build is for all architectures.
-    """
-    host = architectures == ARCHITECTURES if host is None else host
-    source = folder / "kernel.cu"
-    source.write_text(sources.expand(kernel, replace) + "\n" + sources.read("bindings.cu"))
-    command = [
-        NVCC,
-        "-c" if host else "-fatbin",
-        "-O3",
-        "-std=c++17",
-        "-Xptxas=-v",
-        source,
-        "-o",
-        folder / "o",
-    ]
-    command += [f"-gencode=arch=compute_{a},code=sm_{a}" for a in architectures]
-    command += [*defines, f"-DKERNEL={entry}"]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    return result.stderr
-
-
-def count_without_spills(said):
-    return said.count("0 bytes spill stores, 0 bytes spill loads")
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_it_compiles_without_spills_for_all(kernel, tmp_path):
-    said = compile_with_nvcc(kernel, {}, tmp_path, ARCHITECTURES)
-    assert count_without_spills(said) == len(ARCHITECTURES)
-
-
-@pytest.mark.parametrize("kernel, options", OF_ONE_ROW, ids=id_of)
-def test_other_builds_compile_without_spills(kernel, options, tmp_path):
-    said = compile_with_nvcc(kernel, options, tmp_path, OLDEST_AND_NEWEST)
-    assert count_without_spills(said) == len(OLDEST_AND_NEWEST)
-
-
-@pytest.mark.parametrize("kernel, options", OF_EIGHT_ROWS, ids=id_of)
-def test_it_compiles_for_eight_rows_and_groups(kernel, options, tmp_path):
-    said = compile_with_nvcc(kernel, options, tmp_path, OLDEST_AND_NEWEST)
-    assert said.count("bytes spill stores") == len(OLDEST_AND_NEWEST)
-
+OF_EIGHT_ROWS = [gemv_build(name, OLDEST_AND_NEWEST, M=8, group_size=40) for name in PACKED]
 
 GEMV, GEMM = TERNARY_KERNELS
 FP16 = torch.float16
@@ -120,27 +100,14 @@ OF_TERNARY_WEIGHTS = [  # kernel, fragment, (M, N), type of y, architectures
 ]
 
 
-@pytest.mark.parametrize(
-    "kernel, fragment, shape, y_dtype, architectures", OF_TERNARY_WEIGHTS, ids=str
-)
-def test_ternary_kernels_compile_without_spills(
-    kernel, fragment, shape, y_dtype, architectures, tmp_path
-):
+def ternary_builds(kernel, fragment, shape, y_dtype, architectures):
     """Each as it is launched on that architecture, whose blocks have so much shared memory."""
     spec = TERNARY_KERNELS[kernel].completed(y_dtype=y_dtype, fragment=fragment)
-    builds = {}
     for architecture in architectures:
         machine = SIMULATED._replace(capability=divmod(architecture, 10))
-        flags = tuple(flags_of(spec.plan(*shape, 1024, machine)))
-        builds.setdefault(flags, []).append(architecture)
-    for flags, together in builds.items():
-        host = architectures == ARCHITECTURES
-        said = compile_text(kernel, spec.entry, flags, tmp_path, together, host=host)
-        assert count_without_spills(said) == len(together), said
-
-
-def test_ternary_kernels_have_all_types_of_y():
-    assert {y_dtype for *_, y_dtype, _ in OF_TERNARY_WEIGHTS} == set(Y_TYPES)
+        launch = spec.plan(*shape, 1024, machine).product
+        name = f"{kernel}-{fragment}-{shape}-{y_dtype}-sm_{architecture}"
+        yield build_of(name, kernel, spec.entry, launch, (architecture,))
 
 
 BF16, FP32 = torch.bfloat16, torch.float32
@@ -157,32 +124,16 @@ OF_FAST_KERNELS = [  # weights, type of scales and zeros, M, type of x, architec
 ]
 
 
-@pytest.mark.parametrize(
-    "weights, scale_dtype, M, x_dtype, architectures", OF_FAST_KERNELS, ids=str
-)
-def test_fast_kernels_compile_without_spills(
-    weights, scale_dtype, M, x_dtype, architectures, tmp_path
-):
-    """As they are launched on an H200, whatever the architecture."""
+def fast_build(weights, scale_dtype, M, x_dtype, architectures, replace=None):
+    """As it is launched on an H200, whatever the architecture."""
     types = Types(x_dtype, x_dtype, scale_dtype, scale_dtype)
-    flags = flags_of(plan_gemv(M, 8192, 8192, types, weights, SIMULATED))
-    said = compile_text(weights.text, FastGemv.entry, flags, tmp_path, architectures)
-    assert count_without_spills(said) == len(architectures), said
+    launch = plan_gemv(M, 8192, 8192, types, weights, SIMULATED).product
+    name = f"{weights}-{scale_dtype}-M{M}-x {x_dtype}"
+    return build_of(name, weights.text, FastGemv.entry, launch, architectures, replace)
 
 
-@pytest.mark.parametrize("M", [1, 8])
-def test_a_table_compiles_without_spills(M, tmp_path):
-    weights, types = FastWeights(4, 128, hole_bytes=HOLE_BYTES), Types(FP16, FP16, FP16, FP16)
-    flags, holes = flags_of(plan_gemv(M, 8192, 8192, types, weights, SIMULATED)), pair_table(NF4)
-    said = compile_text(weights.text, FastGemv.entry, flags, tmp_path, ARCHITECTURES, holes)
-    assert count_without_spills(said) == len(ARCHITECTURES), said
-    assert said.count(f"{HOLE_BYTES} bytes smem") == len(ARCHITECTURES), said
-
-
-def test_fast_kernels_have_all_their_texts():
-    texts = {weights.text for weights, *_ in OF_FAST_KERNELS}
-    assert texts == {text for kernel in FAST_KERNELS.values() for text in kernel.texts}
-
+WITH_HOLES = FastWeights(4, 128, hole_bytes=HOLE_BYTES)
+OF_A_TABLE = [fast_build(WITH_HOLES, FP16, M, FP16, ARCHITECTURES, pair_table(NF4)) for M in (1, 8)]
 
 OF_THE_FAST_GEMM = [  # bits, M, N, size of groups, mode
     *((4, M, 8192, 128, WeightMode.SHIFT_SCALE) for M in (16, 32, 64, 128, 256)),
@@ -194,13 +145,87 @@ OF_THE_FAST_GEMM = [  # bits, M, N, size of groups, mode
 ]
 
 
-@pytest.mark.parametrize("nbits, M, N, group_size, mode", OF_THE_FAST_GEMM, ids=str)
-def test_the_fast_gemm_compiles_without_spills(nbits, M, N, group_size, mode, tmp_path):
-    """And without "serialized" wgmma, one waiting for the other: ptxas warns of it."""
+def gemm_builds(nbits, M, N, group_size, mode):
     weights = FastWeights(nbits, group_size, mode)
     for launch in plan_gemm(M, N, 8192, Types(FP16, FP16), weights, H200).launches:
-        flags = [f"-D{name}={value}" for name, value in launch.defines.items()]
-        flags.append(cuda.architecture_flag((9, 0)))
-        text, entry = launch.text, launch.entry
-        said = compile_text(text, entry, flags, tmp_path, (), host=nbits == 2)
-        assert count_without_spills(said) == 1 and "C75" not in said, said
+        name = f"{launch.text}-w{nbits}-M{M}-N{N}-group {group_size}-{mode.name}"
+        yield build_of(name, launch.text, launch.entry, launch, (WITH_WGMMA,))
+
+
+BUILDS_OF_TERNARY_WEIGHTS = [b for case in OF_TERNARY_WEIGHTS for b in ternary_builds(*case)]
+BUILDS_OF_FAST_KERNELS = [fast_build(*case) for case in OF_FAST_KERNELS]
+BUILDS_OF_THE_FAST_GEMM = [b for case in OF_THE_FAST_GEMM for b in gemm_builds(*case)]
+WITHOUT_SPILLS = [
+    *OF_ALL_KERNELS,
+    *OF_OTHER_OPTIONS,
+    *BUILDS_OF_TERNARY_WEIGHTS,
+    *BUILDS_OF_FAST_KERNELS,
+    *OF_A_TABLE,
+    *BUILDS_OF_THE_FAST_GEMM,
+]
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """{(build, architecture): what ptxas says}, from one run of nvcc for each architecture."""
+    folder, found = tmp_path_factory.mktemp("nvcc"), {}
+    for architecture in (*ARCHITECTURES, WITH_WGMMA):
+        every = (*WITHOUT_SPILLS, *OF_EIGHT_ROWS)
+        builds = [build for build in every if architecture in build.architectures]
+        of_builds = compiled_together(builds, architecture, folder)
+        found |= {(build, architecture): lines for build, lines in of_builds.items()}
+    return found
+
+
+def compiled_together(builds, architecture, folder):
+    """{build: the lines in which ptxas names its kernel, each with the lines after it}."""
+    names = {f"build_{i}_": build for i, build in enumerate(builds)}
+    source = folder / "kernels.cu"
+    source.write_text(in_one_text({name: b.in_namespace(name) for name, b in names.items()}))
+    host = "-c" if architecture in WITH_HOST_HALF else "-fatbin"
+    target = f"-gencode=arch=compute_{architecture},code=sm_{architecture}"
+    command = [NVCC, host, "-O3", "-std=c++17", "-Xptxas=-v", target, source, "-o", folder / "o"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    found, build = defaultdict(str), None
+    for line in result.stderr.splitlines(keepends=True):
+        named = re.search(r"build_\d+_", line)
+        build = names[named[0]] if named else build
+        found[build] += line
+    return found
+
+
+@pytest.mark.parametrize("build", WITHOUT_SPILLS, ids=str)
+def test_it_compiles_without_spills(build, said):
+    for architecture in build.architectures:
+        of_build = said[build, architecture]
+        assert re.findall(r"(\d+) bytes spill", of_build) == ["0", "0"], of_build
+
+
+@pytest.mark.parametrize("build", OF_EIGHT_ROWS, ids=str)
+def test_it_compiles_for_eight_rows_and_groups(build, said):
+    for architecture in build.architectures:
+        assert "bytes spill stores" in said[build, architecture]
+
+
+@pytest.mark.parametrize("build", OF_A_TABLE, ids=str)
+def test_a_table_takes_its_shared_memory(build, said):
+    for architecture in build.architectures:
+        of_build = said[build, architecture]
+        assert f"{HOLE_BYTES} bytes smem" in of_build, of_build
+
+
+@pytest.mark.parametrize("build", BUILDS_OF_THE_FAST_GEMM, ids=str)
+def test_no_wgmma_of_the_fast_gemm_waits_for_another(build, said):
+    """ptxas warns of wgmma that it has "serialized"."""
+    of_build = said[build, WITH_WGMMA]
+    assert "C75" not in of_build, of_build
+
+
+def test_ternary_kernels_have_all_types_of_y():
+    assert {y_dtype for *_, y_dtype, _ in OF_TERNARY_WEIGHTS} == set(Y_TYPES)
+
+
+def test_fast_kernels_have_all_their_texts():
+    texts = {weights.text for weights, *_ in OF_FAST_KERNELS}
+    assert texts == {text for kernel in FAST_KERNELS.values() for text in kernel.texts}

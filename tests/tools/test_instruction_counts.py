@@ -50,10 +50,8 @@ def test_a_table_takes_half_an_instruction_more_for_a_weight(recorded):
     """As docs/your_own_quantizer.md says."""
     kernel = load("gemv_a16wn_fast", nbits=4, group_size=128, replace=pair_table(range(16)))
     launch = kernel.plan(1, 4096, 4096).product
-    loops = instruction_counts.loops_of(
-        instruction_counts.machine_code(kernel.source, launch.defines)
-    )
-    loop = instruction_counts.inner_loop(loops, "HMMA")
+    (code,) = instruction_counts.machine_codes([(kernel.source, launch.defines)])
+    loop = instruction_counts.inner_loop(instruction_counts.loops_of(code), "HMMA")
     plain = recorded["rungs"]["4"]["a lane scales one row"]
     more = len(loop) - plain["all"]
     assert loop.count("HMMA") * 8 == plain["weights"] and round(more / plain["weights"], 1) == 0.5
