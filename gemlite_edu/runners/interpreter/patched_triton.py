@@ -22,6 +22,7 @@ def interpreting():
     try:
         interpreter._patch_builtin = _patch_builtin
         interpreter._patch_lang_tensor = _patch_lang_tensor
+        interpreter._get_np_dtype = _get_np_dtype
         for module, name, function in own.written_in_triton:
             setattr(module, name, function)
             module.interpreter_semantic = interpreter.interpreter_semantic  # their code looks it up
@@ -40,13 +41,16 @@ class _Triton(NamedTuple):
 
     builtins: {module or class that the interpreter changes: {name: builtin}}
     written_in_triton: [(module, name, the function for the interpreter)]
-    patch_builtin, patch_lang_tensor: the interpreter's own.
+    patch_builtin, patch_lang_tensor, get_np_dtype: the interpreter's own.
+    np_dtypes: {name of a scalar's type: what get_np_dtype says of it}, as far as it was asked.
     """
 
     builtins: dict
     written_in_triton: list
     patch_builtin: Callable
     patch_lang_tensor: Callable
+    get_np_dtype: Callable
+    np_dtypes: dict
 
 
 @cache
@@ -68,19 +72,27 @@ def _triton():
         for name, value in vars(module).items()
         if isinstance(value, JITFunction)
     ]
-    own = interpreter._patch_builtin, interpreter._patch_lang_tensor
-    return _Triton(builtins, written_in_triton, *own)
+    own = interpreter._patch_builtin, interpreter._patch_lang_tensor, interpreter._get_np_dtype
+    return _Triton(builtins, written_in_triton, *own, np_dtypes={})
 
 
 def _patch_builtin(place, *others):
     """The interpreter's, where builtins are still to be replaced.
 
     It looks for them at every call of a function that a kernel uses. That search took a quarter of
-    its time, and found nothing after the first call.
+    its time, and found nothing after the first call: it replaces all of a place or none.
     """
-    names = _triton().builtins[place].items()
-    if any(getattr(place, name) is function for name, function in names):
+    name, function = next(iter(_triton().builtins[place].items()))
+    if getattr(place, name) is function:
         _triton().patch_builtin(place, *others)
+
+
+def _get_np_dtype(dtype):
+    """The interpreter's, which makes a table of all types at every call."""
+    scalar, known = dtype.scalar, _triton().np_dtypes
+    if scalar.name not in known:
+        known[scalar.name] = _triton().get_np_dtype(scalar)
+    return known[scalar.name]
 
 
 def _patch_lang_tensor(tensor, *others):
