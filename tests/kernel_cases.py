@@ -8,7 +8,7 @@ case of a packed kernel with 16-bit x, and in a case with int8 x (Kuhn, Kacker a
 
 import random
 from dataclasses import dataclass
-from itertools import cycle, islice, product
+from itertools import combinations, cycle, islice, product
 from math import gcd
 
 import torch
@@ -90,6 +90,17 @@ class Case:
     def y_dtype(self):
         return torch.int32 if self.is_integer else self.x_dtype
 
+    @property
+    def library(self):
+        """Cases that are equal in this share a library."""
+        return self.variant, self.x_dtype, self.group_size, rows_in_one_pass(self.M)
+
+    @property
+    def values(self):
+        """What the kernel meets in this case: {(kernel, factor, value)}."""
+        factors = ("N", "K", "M", "scope", "zeros", "data")
+        return {(self.kernel, factor, getattr(self, factor)) for factor in factors}
+
     def load(self, **options):
         """The kernel of this case."""
         return load(
@@ -161,19 +172,32 @@ CASES = all_cases()
 def small_cases(of_each_build, largest=2**19, seed=1):
     """That many cases of every build, with at most `largest` multiply-adds."""
     choose = random.Random(seed)
+    return [case for cases in _by_build(largest) for case in choose.sample(cases, of_each_build)]
+
+
+def quick_cases(largest=2**19):
+    """Two such cases of every build that share a library; every kernel meets many values."""
+    chosen, met = [], set()
+    for cases in _by_build(largest):
+        twos = (two for two in combinations(cases, 2) if two[0].library == two[1].library)
+        best = max(twos, key=lambda two: len((two[0].values | two[1].values) - met))
+        chosen += best
+        met |= best[0].values | best[1].values
+    return chosen
+
+
+def _by_build(largest):
+    """For every width and type of x the cases with at most `largest` multiply-adds."""
     by_build = {}
     for case in CASES:
         if case.N * case.K * case.M <= largest:
             by_build.setdefault((case.variant, case.x_dtype), []).append(case)
-    return [case for cases in by_build.values() for case in choose.sample(cases, of_each_build)]
+    return by_build.values()
 
 
 def one_case_of_each_build():
     """As few cases as need every library that `CASES` need."""
-    return {
-        (case.variant, case.x_dtype, case.group_size, rows_in_one_pass(case.M)): case
-        for case in CASES
-    }.values()
+    return {case.library: case for case in CASES}.values()
 
 
 def compile_for_gpu(case):

@@ -31,6 +31,7 @@ from kernel_cases import (
     is_right,
     make_case,
     poison,
+    quick_cases,
     small_cases,
 )
 
@@ -39,6 +40,7 @@ from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.numbers.bounds import error_bound
 from gemlite_edu.numbers.reference import matmul
+from gemlite_edu.runners.simulator.build import build_runner
 
 PACKED = "gemv_a16wn_fp32"
 FLOAT4, INT32, DP4A = "gemv_a16wn_float4", "gemv_a8wn_int32", "gemv_a8wn_dp4a"
@@ -46,7 +48,7 @@ COALESCED = "gemv_a16w16_coalesced"
 ALL_KERNELS = [*PACKED_KERNELS, *PLAIN_KERNELS]
 MANY_SECONDS = 600
 
-QUICK_CASES = small_cases(of_each_build=2)
+QUICK_CASES = quick_cases()
 INSPECTED_CASES = list({case.variant: case for case in small_cases(1, largest=2**16)}.values())
 CASES_TO_INSPECT = [case for case in CASES if case.N * case.K * case.M <= 2**20]
 
@@ -669,7 +671,9 @@ def test_out_may_not_share_memory_with_an_operand_but_may_lie_beside_one():
 
 
 def test_a_kernel_outlives_the_removal_of_the_cache(tmp_path, monkeypatch):
+    runner = build_runner().parent
     monkeypatch.setenv("GEMLITE_EDU_CACHE", str(tmp_path / "kept here"))
+    shutil.copytree(runner, tmp_path / "kept here" / runner.name)  # a build takes seconds
     kernel, x = load("gemv_a16w16_warp"), torch.ones(1, 40, dtype=torch.float16)
     before = kernel(x, x)
     shutil.rmtree(tmp_path / "kept here")
