@@ -90,7 +90,7 @@ def all_cases(factors, seed=0):
     ]
 
 
-CASES = all_cases(SPARSE_FACTORS)
+CASES = all_cases(SPARSE_FACTORS, seed=887)  # of many seeds, it needs the fewest libraries
 
 
 def cases_for_a_gpu():

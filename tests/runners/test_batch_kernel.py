@@ -189,8 +189,8 @@ MISTAKES = {
 def test_the_cases_notice_a_mistake(mistake):
     shows, right, wrong = mistake
     cases = [case for case in [*CASES, *map(_longer, EVERY_WAY)] if shows(case)]
-    some = random.Random(0).sample(cases, min(3, len(cases)))
-    assert any(gets_it_wrong(case, right, wrong) for case in some)
+    quick_first = sorted(cases, key=lambda case: case.rows * case.N * case.K)
+    assert any(gets_it_wrong(case, right, wrong) for case in quick_first)
 
 
 def _longer(case):
@@ -209,23 +209,26 @@ def test_activations_of_one_sign_keep_the_error(rows):
 
 
 @pytest.mark.parametrize("mean", [0, 3])
-@pytest.mark.parametrize("zero", [-1.5, 0, 127, 140.25, 255])
 @pytest.mark.parametrize(
     "M, step, most", [(16, 2**-11, 2**-11), (17, 2**-11, 2**-11), (17, 2**-18, 1e-3)]
 )
-def test_zeros_away_from_the_middle_keep_the_error(M, step, most, zero, mean):
+def test_zeros_away_from_the_middle_keep_the_error(M, step, most, mean):
     """What a group's weights have in common adds up where x has a mean: of zeros' whole parts
     nothing is rounded. The smallest step is that of `weight.fits_16_bits`."""
     generator = torch.Generator().manual_seed(0)
-    N, K = 32, 1024
-    W_q = (40 * torch.randn(N, K, generator=generator) + zero).round().clamp(0, 255).byte()
+    N, K = 32, 1024  # for each zero
+    zeros = torch.tensor([-1.5, 0, 127, 140.25, 255]).repeat_interleave(N)[:, None]
+    codes = 40 * torch.randn(N, K, generator=generator)
+    W_q = (codes.repeat(5, 1) + zeros).round().clamp(0, 255).byte()
     scales = ((torch.rand(N, K // 128, generator=generator) + 1) * step).half().float()
-    zeros = torch.full_like(scales, zero)
+    scales = scales.repeat(5, 1)
+    zeros = zeros.expand_as(scales).contiguous()
     x = (torch.randn(M, K, generator=generator) + mean).half()
     kernel = load(BATCH, nbits=8, group_size=128)
     y = kernel(x, *kernel.pack(W_q, scales, zeros)).double()
-    exact = QuantizedWeight(W_q, scales, zeros, 8, 128).dequantize(torch.float64) @ x.double().T
-    assert (y - exact.T).norm() <= most * exact.norm()
+    exact = x.double() @ QuantizedWeight(W_q, scales, zeros, 8, 128).dequantize(torch.float64).T
+    for of_a_zero, right in zip(y.split(N, dim=1), exact.split(N, dim=1), strict=True):
+        assert (of_a_zero - right).norm() <= most * right.norm()
 
 
 @pytest.mark.parametrize("rows", [16, 32])

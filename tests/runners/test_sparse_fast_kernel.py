@@ -152,8 +152,8 @@ MISTAKES = {
 def test_the_cases_notice_a_mistake(mistake):
     shows, right, wrong = mistake
     cases = [case for case in CASES if shows(case)]
-    some = random.Random(0).sample(cases, min(3, len(cases)))
-    assert any(gets_it_wrong(case, right, wrong) for case in some)
+    quick_first = sorted(cases, key=lambda case: case.M * case.N * case.K)
+    assert any(gets_it_wrong(case, right, wrong) for case in quick_first)
 
 
 UNSAFE = {
