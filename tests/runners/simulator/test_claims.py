@@ -60,7 +60,7 @@ def test_every_kernel_claims_something(name):
 
 @pytest.mark.parametrize("name, nbits, x_dtype", BUILDS)
 def test_the_claims_are_true(name, nbits, x_dtype):
-    for N, tiles in ((64, 2), (96, 3)):
+    for N, tiles in ((64, 2), (256, 3)):
         assert_claims(name, inspect(name, nbits, x_dtype, N, tiles))
 
 
