@@ -12,13 +12,14 @@ lab:
 	@$(SETUP) lab
 	@$(BIN)/python tools/open_lab.py
 
-# pytest's workers already use all cores, so a second torch thread in each would only wait.
+# One worker more than there are cores, because a worker sometimes waits; for the same reason, torch
+# gets one thread in each.
 test:
 	@$(SETUP) test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@OMP_NUM_THREADS=1 GEMLITE_EDU_PROGRESS=$$(mktemp -d)/progress.json $(BIN)/python -m pytest \
-	  -n auto --maxprocesses 4 --dist loadfile --nbval --doctest-modules gemlite_edu gemlite_lab tests notebooks solutions
+	  -n $$(($$(nproc) + 1)) --maxprocesses 4 --dist loadfile --nbval --doctest-modules gemlite_edu gemlite_lab tests notebooks solutions
 
 test-gpu:
 	@$(or $(PYTHON),python3) tests/gpu/run.py $(PARTS)
