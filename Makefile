@@ -12,14 +12,14 @@ lab:
 	@$(SETUP) lab
 	@$(BIN)/python tools/open_lab.py
 
-# One worker more than there are cores, because a worker sometimes waits; for the same reason, torch
-# gets one thread in each.
+# pytest's workers already use all cores, so a second thread of torch or of the simulator in each
+# would only wait.
 test:
 	@$(SETUP) test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@OMP_NUM_THREADS=1 GEMLITE_EDU_PROGRESS=$$(mktemp -d)/progress.json $(BIN)/python -m pytest \
-	  -n $$(($$(nproc) + 1)) --maxprocesses 4 --dist loadfile --nbval --doctest-modules gemlite_edu gemlite_lab tests notebooks solutions
+	  -n auto --maxprocesses 4 --dist loadfile --nbval --doctest-modules gemlite_edu gemlite_lab tests notebooks solutions
 
 test-gpu:
 	@$(or $(PYTHON),python3) tests/gpu/run.py $(PARTS)

@@ -32,7 +32,7 @@ def main(extra):
         write(os.path.join(VENV, "made-with"), python + ROOT)
     pip = [os.path.join(VENV, "bin", "python"), "-m", "pip", "--disable-pip-version-check"]
     run(
-        pip + ["install", "-q", "-c", "constraints.txt", "-e", ".[" + extra + "]"],
+        pip + ["install", "-q", "--no-compile", "-c", "constraints.txt", "-e", ".[" + extra + "]"],
         "pip could not install the packages above: is the network up?",
     )
     quiet_jupyterlab()

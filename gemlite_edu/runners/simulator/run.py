@@ -86,9 +86,9 @@ def _check_launch(launch):
 
 
 def count_workers(launch):
-    """OS threads for a launch: as many as this process has cores, but at most one per block."""
+    """OS threads for a launch: as many as torch uses, but at most one per block."""
     blocks = launch.grid[0] * launch.grid[1]
-    return min(len(os.sched_getaffinity(0)), blocks, _MAX_WORKERS)
+    return min(torch.get_num_threads(), blocks, _MAX_WORKERS)
 
 
 def tensors_by_name(arguments):

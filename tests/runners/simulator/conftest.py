@@ -4,6 +4,15 @@ import torch
 from gemlite_edu.runners import simulator
 
 
+@pytest.fixture(autouse=True)
+def several_workers():
+    """Blocks run at the same time here; elsewhere `make test` gives the simulator one thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture
 def launch():
     """launch(text, outputs={...}, inputs={...}, integers=[...]) runs `text`'s function `kernel`."""
