@@ -41,6 +41,15 @@ def _asleep():
     )
 
 
+def _ended(status):
+    number = int(status)
+    how = f"was ended by signal {-number}" if number < 0 else "ended"
+    return (
+        f"the simulator's process {how} before the kernel did: "
+        "look for exit, for a closed file, and for memory that grows without end"
+    )
+
+
 def _signal(number, address, *position):
     wild = "reached a null pointer" if address == "(nil)" else _WILD
     return f"{where(*position)}: {_SIGNALS.get(int(number), wild)}"
@@ -148,6 +157,7 @@ _MATRIX_MISTAKES = {
 
 _SENTENCES = {
     "asleep": _asleep,
+    "ended": _ended,
     "signal": _signal,
     "shared": _beyond_shared,
     "misaligned": _misaligned,

@@ -10,6 +10,7 @@ import torch
 
 from gemlite_edu.kernels.errors import KernelFault
 from gemlite_edu.kernels.machine import SIMULATED
+from gemlite_edu.runners.forbidden_calls import filter_of_calls
 from gemlite_edu.runners.simulator.build import build_runner
 from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
 
@@ -112,8 +113,8 @@ def run_once(library, arguments, launch, time_limit, workers, sites="-"):
             _write(room, tensors, offsets)
             limit = SIMULATED.shared_bytes_per_block
             numbers = [*launch.grid, launch.threads, launch.shared_bytes, limit]
-            words = [sites, time_limit, workers, *numbers, *_argument_words(arguments, offsets)]
-            command = [build_runner(), library, memory, *words]
+            words = [time_limit, workers, *numbers, *_argument_words(arguments, offsets)]
+            command = [build_runner(), library, memory, sites, filter_of_calls().hex(), *words]
             report, printed = _spawn(command, memory, wall_limit(time_limit))
             if report.endswith("done"):
                 _read(room, tensors, offsets)
@@ -194,9 +195,9 @@ def _spawn(command, memory, seconds):
                 stdout=subprocess.PIPE,  # with a pipe to read, run() waits without polling
                 stderr=printed,
                 timeout=seconds,
+                start_new_session=True,
             )
-            status = result.stdout.decode(errors="replace")
-            status = status or f"the runner ended with {result.returncode} and without a report"
+            status = result.stdout.decode(errors="replace") or f"ended {result.returncode}"
         except subprocess.TimeoutExpired:
             pass
         printed.seek(0)

@@ -199,6 +199,6 @@ def test_what_goes_to_stderr_is_no_fault(launch, capsys, monkeypatch):
 
 
 def test_a_kernel_that_ends_the_process_has_not_run(launch):
-    with pytest.raises(KernelFault, match="ended with 0 and without a report"):
+    with pytest.raises(KernelFault, match="the simulator's process ended before the kernel did"):
         text = "#include <unistd.h>\n" + body("_exit(0);")
         launch(text, {"y": torch.zeros(N)}, {"x": torch.zeros(N)})

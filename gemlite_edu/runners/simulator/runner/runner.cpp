@@ -1,8 +1,9 @@
 // The simulator's process: runs one launch of one kernel and exits.
 //
-//   runner KERNEL.so MEMFD SITES TIME_LIMIT WORKERS
+//   runner KERNEL.so MEMFD SITES FILTER TIME_LIMIT WORKERS
 //          GRID_X GRID_Y THREADS SHARED_BYTES SHARED_LIMIT ARGUMENT...
 //   SITES    = the file that instrument.py wrote for an instrumented kernel, or - for a plain one
+//   FILTER   = the system calls that the kernel may not make, see confinement.h
 //   ARGUMENT = p:NAME:OFFSET:BYTES:ELEMENT_BYTES:ACCESS   tensor in the memfd, ACCESS r or w
 //            | i:VALUE                                    32-bit integer
 //            | n                                          null pointer
@@ -15,7 +16,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include <atomic>
 #include <functional>
@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "block_barrier.h"
+#include "confinement.h"
 #include "copies.h"
 #include "faults.h"
 #include "../instruments/instruments.h"
@@ -38,8 +39,6 @@
 extern "C" __thread SimHere sim_here = {};
 
 namespace {
-
-constexpr rlim_t PRINTED_LIMIT = rlim_t(1) << 20;  // bytes; a kernel in a loop prints no more
 
 // Workers create their lanes one after the other, which is sooner done than all at once, because a
 // process maps its memory under a lock. False if by then the others have begun the last block.
@@ -78,15 +77,6 @@ void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dy
     }
   }
   if (watch) merge_into_report(*watch);
-}
-
-void limit_printing() {
-  rlimit limit;
-  getrlimit(RLIMIT_FSIZE, &limit);
-  limit.rlim_cur = PRINTED_LIMIT;
-  setrlimit(RLIMIT_FSIZE, &limit);
-  signal(SIGXFSZ, SIG_IGN);
-  setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -187,18 +177,20 @@ void sim_bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) {
 }
 
 int main(int, char** argv) {
-  const int memfd = atoi(argv[2]), workers = atoi(argv[5]);
+  const int memfd = atoi(argv[2]), workers = atoi(argv[6]);
   const std::string sites = argv[3];
   keep_stdout_for_reports();
-  launch.grid_x = static_cast<unsigned>(atol(argv[6]));
-  launch.grid_y = static_cast<unsigned>(atol(argv[7]));
-  launch.threads = static_cast<unsigned>(atol(argv[8]));
-  launch.shared_bytes = static_cast<size_t>(atol(argv[9]));
-  launch.shared_limit = static_cast<size_t>(atol(argv[10]));
-  char** first = argv + 11;
+  launch.grid_x = static_cast<unsigned>(atol(argv[7]));
+  launch.grid_y = static_cast<unsigned>(atol(argv[8]));
+  launch.threads = static_cast<unsigned>(atol(argv[9]));
+  launch.shared_bytes = static_cast<size_t>(atol(argv[10]));
+  launch.shared_limit = static_cast<size_t>(atol(argv[11]));
+  char** first = argv + 12;
   char** last = first;
   while (*last) ++last;
 
+  limit_memory_and_files(workers);
+  forbid_calls(argv[4]);
   void* library = dlopen(argv[1], RTLD_NOW);
   if (!library) report("load %s", dlerror());
   launch.run_lane = reinterpret_cast<void (*)(void**)>(dlsym(library, "sim_run_lane"));
@@ -209,8 +201,9 @@ int main(int, char** argv) {
   read_arguments(memfd, first, last, integers);
   if (sites != "-") begin_instruments(sites.c_str());
   catch_faults();
-  begin_time_limit(atof(argv[4]));
-  limit_printing();
+  begin_time_limit(atof(argv[5]));
+  setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  forbid_files();
 
   std::atomic<unsigned> next{0};
   std::vector<std::thread> threads;
