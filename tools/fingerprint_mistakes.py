@@ -14,6 +14,7 @@ from gemlite_lab.checker import EXERCISES
 from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.exercise import clone
 from gemlite_lab.checker.fingerprints import FOLDER, fingerprint, path_of
+from gemlite_lab.checker.runnable import runnable
 from gemlite_lab.checker.wrong_answers import as_answer, wrong_answers_to
 
 TESTS = Path(__file__).parent.parent / "tests"
@@ -29,7 +30,8 @@ def fingerprints_of(exercise):
     for wrong in wrong_answers_to(exercise.name, TESTS).values():
         if not wrong.is_named_by_its_output:
             continue
-        texts = _wrong_outputs(exercise, as_answer(exercise, wrong.text, wrong.name))
+        with runnable(exercise, as_answer(exercise, wrong.text, wrong.name)) as answer:
+            texts = _wrong_outputs(exercise, answer)
         if not texts:
             raise ValueError(f"{wrong.name} is right in every case")
         first, *others = texts

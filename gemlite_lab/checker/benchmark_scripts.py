@@ -4,13 +4,15 @@ An answer runs on new toy cards. To find the trap that it fell into, the checker
 cards without some of their traps.
 """
 
-from dataclasses import dataclass, field, fields, replace
+import random
+from dataclasses import dataclass, fields, replace
 
 import torch
 
 from gemlite_lab.checker.compare import is_close
 from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, CheckFailed, Exercise, number
 from gemlite_lab.lesson.toy_card import ToyCard
+from gemlite_lab.sandbox.toy_cards import PatientCard, has_launched, measure, shows_the_same
 
 # A toy card has no noise. The tolerance is half the time that one untimed launch adds when 1000
 # timed ones wait for it.
@@ -18,6 +20,7 @@ _TOLERANCE = 0.0005
 # Each makes one card. Some card interrupts any given launch of a short script, and of a longer one
 # at least one of any ten launches.
 _INTERRUPTIONS = (*range(40), *range(40, 500, 10))
+_REPEATED = 2  # cards whose calls the checker repeats
 _LARGER_THAN_L2 = (  # GB/s, bytes of the L2, bytes of the weights
     *((1000, 8_000_000, 32_000_000), (500, 16_000_000, 20_000_000)),
     (2000, 4_000_000, 128_000_000),
@@ -32,12 +35,20 @@ _ANY_SIZE = (
 class _OnCards:
     """Weights of `nbytes` bytes, to be timed on new cards like `card`.
 
-    interruptions: for each card, the first launch that is interrupted.
+    interruptions: for each card, the first launch that is interrupted. is_patient: the cards wait
+        for all work before the clock is read for the first time.
     """
 
     card: ToyCard
     nbytes: int
     interruptions: tuple[int, ...]
+    is_patient: bool = False
+
+    def new_card(self, first_interruption):
+        """The card that an answer got."""
+        kind = PatientCard if self.is_patient else ToyCard
+        settings = {f.name: getattr(self.card, f.name) for f in fields(self.card) if f.init}
+        return kind(**settings | {"first_interruption": first_interruption})
 
     @property
     def label(self):
@@ -69,13 +80,18 @@ def _run(name, answer, case):
     """The answer's number: the first wrong one of the cards, if there is one.
 
     Raises CheckFailed if the answer launched nothing on its card, because it computed the number or
-    measured on a copy.
+    measured on a copy, and if it changed the card otherwise than by its methods.
     """
     right, bound = _expected(case)
-    for launch in case.interruptions:
-        card = replace(case.card, first_interruption=launch)
-        value = number(answer(card, case.nbytes))
-        if value is not None and not card.launches:
+    settings = {f.name: getattr(case.card, f.name) for f in fields(case.card) if f.init}
+    found = answer.run(measure, settings, case.is_patient, case.interruptions, case.nbytes)
+    runs = list(zip(case.interruptions, found, strict=False))
+    for launch, (_, calls) in random.sample(runs, min(len(runs), _REPEATED)):
+        if not shows_the_same(case.new_card(launch), calls):
+            raise CheckFailed(f"{name} changed its card's clock: only call the card's methods")
+    for _, (result, calls) in runs:
+        value = number(result)
+        if value is not None and not has_launched(calls):
             raise CheckFailed(
                 f"{name} launched nothing on the card that it was given: measure there"
             )
@@ -89,22 +105,8 @@ def _without(**settings):
     return lambda case: replace(case, card=replace(case.card, **settings))
 
 
-@dataclass(frozen=True, eq=False)
-class _PatientCard(ToyCard):
-    """A card that waits for all work before the clock is read for the first time."""
-
-    _readings: list = field(default_factory=list, init=False, repr=False)
-
-    def clock(self):
-        if not self._readings:
-            self.synchronize()
-        self._readings.append(super().clock())
-        return self._readings[-1]
-
-
 def _on_patient_cards(case):
-    settings = {f.name: getattr(case.card, f.name) for f in fields(case.card) if f.init}
-    return replace(case, card=_PatientCard(**settings))
+    return replace(case, is_patient=True)
 
 
 def _without_l2(case):
@@ -132,6 +134,7 @@ def _script(name, hints, cases, traps):
         traps=traps,
         tolerance=f"{_TOLERANCE:.2%}",
         mistake_tolerance=FLOAT32_ROUNDING,
+        runs_in="gemlite_lab.sandbox.toy_cards",
     )
 
 

@@ -27,6 +27,7 @@ from gemlite_lab.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
 from gemlite_lab.checker.pack import PACK
 from gemlite_lab.checker.pack_sparse import PACK_SPARSE
 from gemlite_lab.checker.quantize_tokens import QUANTIZE_TOKENS
+from gemlite_lab.checker.runnable import error_of, runnable
 from gemlite_lab.checker.scaled_dot import SCALED_DOT_EXERCISES
 from gemlite_lab.checker.splitk_group import SPLITK_GROUP
 from gemlite_lab.checker.splitk_scales import SPLITK_SCALES
@@ -34,6 +35,7 @@ from gemlite_lab.checker.unpack import UNPACK
 from gemlite_lab.checker.unpack_tile import UNPACK_TILE
 from gemlite_lab.checker.warp_reduce import WARP_REDUCE_SUM
 from gemlite_lab.lesson import record
+from gemlite_lab.sandbox.sandbox import AnswerError
 
 _BY_NOTEBOOK = (
     *(PACK, UNPACK, WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES, *INTEGER_DOT_EXERCISES),
@@ -63,9 +65,10 @@ def check(name, answer):
     _check_kind(exercise, answer)
     devices = ["cpu"] + ["cuda"] * (exercise.runs_on_gpu and torch.cuda.is_available())
     for device in devices:
-        lines = [_check_case(exercise, answer, case, device) for case in exercise.cases()]
-        for case in exercise.fresh(secrets.randbelow(2**31)):
-            _check_case(exercise, answer, case, device)
+        with runnable(exercise, answer, device) as runs:
+            lines = [_check_case(exercise, runs, case, device) for case in exercise.cases()]
+            for case in exercise.fresh(secrets.randbelow(2**31)):
+                _check_case(exercise, runs, case, device)
         where = "" if device == "cpu" else " on your GPU"
         exact = sum(line is None for line in lines)
         within = f"within {exercise.tolerance} in every case"
@@ -145,6 +148,8 @@ def _run(exercise, answer, case, device):
         actual = exercise.run(answer, case, device)
     except (CheckFailed, KernelTextError, KernelFault):
         raise
+    except AnswerError as error:
+        raise error_of(exercise, case, error) from None
     except Exception as error:
         raise CheckFailed(_python_error(exercise, answer, case, error)) from error
     if actual is None:

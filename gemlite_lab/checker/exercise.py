@@ -19,12 +19,13 @@ class Exercise:
     notebook: the notebook that sets the exercise; None for a check that only a lesson makes.
     is_kernel: the answer is the text of a CUDA function; otherwise it is a Python function.
     is_triton: that Python function is in Triton; see `triton_answers`.
+    runs_in: the module with the functions that `run` calls in the answer's process.
     output, dtype: the name and dtype of the answer's result.
     fresh(seed) -> cases with other inputs for each seed. An answer that is right in all cases runs
         on these too, so that none passes by knowing the cases.
     expected(case) -> (right output, None) for exact equality, (right float64 output, elementwise
         bound) where rounding is allowed.
-    run(answer, case, device) -> the learner's output.
+    run(answer, case, device) -> the learner's output, given what `runnable` makes of the answer.
     traps: {a changed circumstance, in words: case -> the case with that change}. An answer that is
         right only with the change has fallen into this trap.
     tolerance: the errors that a bound allows, in words.
@@ -46,6 +47,7 @@ class Exercise:
     tolerance: str = "rounding"
     mistake_tolerance: float | None = None
     is_triton: bool = False
+    runs_in: str | None = None
 
     @property
     def runs_on_gpu(self):

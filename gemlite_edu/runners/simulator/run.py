@@ -204,10 +204,13 @@ def _spawn(command, memory, seconds):
         return status, printed.read().decode(errors="replace")
 
 
-def show_what_it_printed(text):
-    """Print the lines that the kernel printed, but only the first ones if they are many."""
+def show_what_it_printed(text, advice=": print from one thread alone"):
+    """Print the lines that the kernel printed, but only the first ones if they are many.
+
+    advice: how to print fewer.
+    """
     lines = text.splitlines()
     for line in lines[:_PRINTED_LINES]:
         print(line)
     if len(lines) > _PRINTED_LINES:
-        print(f"... and {len(lines) - _PRINTED_LINES} more lines: print from one thread alone")
+        print(f"... and {len(lines) - _PRINTED_LINES} more lines{advice}")

@@ -1,0 +1,121 @@
+"""The process in which a learner's function runs: it serves one check, and then it ends."""
+
+import ctypes
+import io
+import linecache
+import os
+import pickle
+import signal
+import sys
+import traceback
+from functools import partial
+
+import torch
+
+from gemlite_lab.sandbox.confinement import confine
+from gemlite_lab.sandbox.imports import refuse_imports
+from gemlite_lab.sandbox.messages import packed, plain, receive, send
+
+_DIES_WITH_PARENT = 1
+_PRINTED_CHARACTERS = 500_000
+
+
+def serve(connection, printed):
+    """Answer requests until the connection ends."""
+    ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+    os.setsid()
+    send(connection, str(os.getpid()).encode())
+    settings = pickle.loads(receive(connection))
+    _print_into(printed)
+    sys.path[:] = settings["path"]
+    os.chdir(settings["folder"])
+    torch.set_num_threads(settings["threads"])
+    if settings["is_confined"]:
+        refuse_imports(settings["packages"])
+        confine(settings["packages"])
+    for name, lines in settings["texts"].items():
+        linecache.cache[name] = sum(map(len, lines)), None, lines, name
+    signal.signal(signal.SIGPROF, partial(_stop_endless, connection, settings["texts"]))
+    answers = []
+    while (request := receive(connection)) is not None:
+        signal.setitimer(signal.ITIMER_PROF, settings["seconds"])
+        send(connection, packed(_reply(answers, settings["answer"], request)))
+
+
+def _stop_endless(connection, texts, number, frame):
+    """Tell where the answer was when its time was up, and end."""
+    while frame.f_back and frame.f_code.co_filename not in texts:
+        frame = frame.f_back
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+    send(connection, packed({"error": "endless", "message": "", "line": line}))
+    os._exit(1)
+
+
+def _reply(answers, pickled, request):
+    """What came of one call: its result and its arguments that were changed, or an error."""
+    answer = None
+    try:
+        if not answers:
+            answers.append(pickle.loads(pickled))
+        answer, (run, arguments) = answers[0], pickle.loads(request)
+        before = [a.clone() if isinstance(a, torch.Tensor) else None for a in arguments]
+        result = plain(run(answer, *arguments) if run else answer(*arguments))
+        return {"result": result, "changed": _changed(arguments, before)}
+    except BaseException as error:
+        return _raised(error, answer)
+
+
+def _changed(arguments, before):
+    pairs = enumerate(zip(arguments, before, strict=True))
+    return {i: plain(now) for i, (now, old) in pairs if old is not None and not _same(now, old)}
+
+
+def _same(now, old):
+    return now.shape == old.shape and now.dtype == old.dtype and torch.equal(now, old)
+
+
+def _raised(error, answer):
+    """What the checker says of an error: its type, its own words, and the answer's line."""
+    names = {
+        getattr(answer, "__name__", None),
+        getattr(getattr(answer, "fn", None), "__name__", None),
+    }
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.name in names]
+    return {
+        "error": type(error).__name__,
+        "message": _words_of(error),
+        "line": (own[-1].line or f"line {own[-1].lineno}") if own else "",
+    }
+
+
+def _words_of(error):
+    try:
+        return str(error)
+    except BaseException as another:
+        return f"(its __str__ raises {type(another).__name__})"
+
+
+def _print_into(descriptor):
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    sys.stdin = open(0)
+    sys.stdout = sys.stderr = io.TextIOWrapper(_Bounded(descriptor), write_through=True)
+
+
+class _Bounded(io.RawIOBase):
+    """Writes the first half million bytes and drops the rest."""
+
+    def __init__(self, descriptor):
+        self._descriptor, self._left = descriptor, _PRINTED_CHARACTERS
+
+    def writable(self):
+        return True
+
+    def write(self, content):
+        kept = bytes(content)[: self._left]
+        self._left -= len(kept)
+        if kept:
+            os.write(self._descriptor, kept)
+        return len(content)

@@ -1,0 +1,87 @@
+"""Run a benchmark script on toy cards, and keep what it did there, so that it can be done again.
+
+The script runs in its own process, where it might set the clock of its card. So the checker repeats
+the script's calls on a card of its own, which must show the same times.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from gemlite_lab.lesson.toy_card import ToyCard, ToyWeights
+
+_CLOCK, _LAUNCH, _SYNCHRONIZE = 0.0, 1.0, 2.0  # kinds of calls
+
+
+@dataclass(frozen=True, eq=False)
+class RecordingCard(ToyCard):
+    """A toy card that keeps its calls: launches, waits, and what its clock showed."""
+
+    calls: list = field(default_factory=list, init=False, repr=False)
+
+    def clock(self):
+        now = super().clock()
+        self.calls.append((_CLOCK, now))
+        return now
+
+    def launch(self, weights):
+        super().launch(weights)
+        self.calls.append((_LAUNCH, weights))
+
+    def synchronize(self):
+        super().synchronize()
+        self.calls.append((_SYNCHRONIZE, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class PatientCard(RecordingCard):
+    """A card that waits for all work before the clock is read for the first time."""
+
+    def clock(self):
+        if not any(kind == _CLOCK for kind, _ in self.calls):
+            self.synchronize()
+        return super().clock()
+
+
+def measure(script, settings, is_patient, first_interruptions, nbytes):
+    """[(the script's result, its card's calls)] for a new card for each first interruption.
+
+    settings: of `ToyCard`. The calls are a float64 tensor (calls, 3), in which weights are their
+    number and their bytes. It ends with the first result that is None.
+    """
+    kind, found = PatientCard if is_patient else RecordingCard, []
+    for launch in first_interruptions:
+        card = kind(**settings | {"first_interruption": launch})
+        value = script(card, nbytes)
+        found.append((value, _as_numbers(card.calls)))
+        if value is None:
+            break
+    return found
+
+
+def _as_numbers(calls):
+    number_of, rows = {}, []
+    for kind, value in calls:
+        if kind == _LAUNCH:
+            rows.append((kind, number_of.setdefault(id(value), len(number_of)), value.nbytes))
+        else:
+            rows.append((kind, value, 0.0))
+    return torch.tensor(rows, dtype=torch.float64).reshape(-1, 3)
+
+
+def has_launched(calls):
+    """True if one of the recorded calls is a launch."""
+    return bool((calls[:, 0] == _LAUNCH).any())
+
+
+def shows_the_same(card, calls):
+    """True if these calls, on a new card like `card`, read the clock as they were recorded to."""
+    card, weights = replace(card), {}
+    for kind, first, second in calls.tolist():
+        if kind == _LAUNCH:
+            card.launch(weights.setdefault(first, ToyWeights(second)))
+        elif kind == _SYNCHRONIZE:
+            card.synchronize()
+        elif card.clock() != first:
+            return False
+    return True

@@ -1,0 +1,244 @@
+"""An answer in its own process hurts nothing, reaches nothing, and ends with one sentence."""
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import torch
+
+from gemlite_edu.runners.forbidden_calls import filter_of_calls
+from gemlite_lab.checker import EXERCISES, CheckFailed, check
+from gemlite_lab.checker.wrong_answers import as_answer
+from gemlite_lab.sandbox import sandbox
+from gemlite_lab.sandbox.messages import Foreign, packed, plain, unpacked
+from gemlite_lab.sandbox.sandbox import AnswerError, Sandbox
+
+CHECKER = Path(sandbox.__file__).parents[1] / "checker"
+RIGHT_PACK = Path(__file__).parents[1] / "right/pack/plain.py"
+confined = pytest.mark.skipif(not filter_of_calls(), reason="a machine without a filter")
+
+
+@pytest.fixture(autouse=True)
+def own_progress(monkeypatch, tmp_path):
+    monkeypatch.setenv("GEMLITE_EDU_PROGRESS", str(tmp_path / "progress.json"))
+
+
+def error_of(answer, *arguments):
+    with Sandbox(answer) as sandboxed, pytest.raises(AnswerError) as caught:
+        sandboxed(*arguments)
+    return caught.value
+
+
+def answer_with(statement):
+    """A function of one argument that runs `statement`."""
+    namespace = {}
+    exec(f"def answer(x):\n    {statement}\n    return x", namespace)
+    return namespace["answer"]
+
+
+def right_pack_still_passes():
+    check("pack", as_answer(EXERCISES["pack"], RIGHT_PACK.read_text(), "plain"))
+
+
+@confined
+@pytest.mark.parametrize(
+    "statement, kind",
+    [
+        ("import os; os.fork()", "PermissionError"),
+        ("import os; os.posix_spawn('/bin/true', ['true'], {})", "PermissionError"),
+        ("import subprocess; subprocess.run(['true'])", "PermissionError"),
+        ("import multiprocessing as m; p = m.Process(target=print); p.start()", "PermissionError"),
+        ("open('/tmp/gemlite_edu_written', 'w')", "PermissionError"),
+        ("import os; os.remove(__import__('sys').executable)", "PermissionError"),
+        ("import os; os.mkdir('/tmp/gemlite_edu_made')", "PermissionError"),
+        ("import socket; socket.socket()", "PermissionError"),
+        ("import os; os.kill(os.getppid(), 9)", "PermissionError"),
+        ("import os; os.killpg(0, 9)", "PermissionError"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", "PermissionError"),
+        ("import os; os.setsid()", "PermissionError"),
+        ("import os; open(f'/proc/{os.getppid()}/mem', 'rb')", "PermissionError"),
+        (f"open({str(CHECKER / 'pack.py')!r})", "PermissionError"),
+        ("x = bytearray(10**10)", "MemoryError"),
+        ("x = torch.ones(10**10)", "NameError"),
+        ("import torch; x = torch.ones(10**10)", "RuntimeError"),
+        ("import resource as r; r.setrlimit(r.RLIMIT_DATA, (-1, -1))", "ValueError"),
+        (
+            "import threading as t; [t.Timer(99, print).start() for _ in range(10**5)]",
+            "RuntimeError",
+        ),
+        ("exit()", "SystemExit"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("import os; os._exit(0)", "ended"),
+        ("import os; os.closerange(0, 100)", "ended"),
+        ("import os; os.abort()", "ended"),
+        ("import ctypes; ctypes.string_at(0)", "ended"),
+        ("import gemlite_lab.checker", "ImportError"),
+        ("from gemlite_edu.packing import pack_warped_int32", "ImportError"),
+    ],
+)
+def test_what_an_answer_may_not_do_raises_there_and_the_next_check_is_right(statement, kind):
+    assert error_of(answer_with(statement), 1).kind == kind
+    right_pack_still_passes()
+
+
+def test_nothing_of_the_process_is_left():
+    def answer(x):
+        import os
+
+        return os.getpid()
+
+    with Sandbox(answer) as sandboxed:
+        process = sandboxed(1)
+        os.kill(process, 0)
+    for _ in range(100):
+        with suppress(ProcessLookupError):
+            os.kill(process, 0)
+            time.sleep(0.01)
+            continue
+        return
+    raise AssertionError("the process is still there")
+
+
+@pytest.mark.parametrize(
+    "body", ["while True: pass", "while True: x += 1", "[0 for _ in iter(int, 1)]"]
+)
+def test_a_loop_that_never_ends_is_stopped_and_its_line_told(body, monkeypatch):
+    monkeypatch.setattr(sandbox, "SECONDS", 0.2)
+    error = error_of(as_answer(EXERCISES["pack"], f"def pack(x):\n    {body}\n", "loop"), 1)
+    assert error.kind == "endless" and error.line in body
+
+
+def test_an_answer_that_sleeps_is_stopped(monkeypatch):
+    monkeypatch.setattr(sandbox, "_ASLEEP_SECONDS", 0.5)
+    assert error_of(answer_with("__import__('time').sleep(999)"), 1).kind == "asleep"
+
+
+def test_an_interrupt_of_the_learner_ends_the_process_and_is_passed_on():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    with Sandbox(answer_with("__import__('time').sleep(999)")) as sandboxed:
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with pytest.raises(KeyboardInterrupt):
+            sandboxed(1)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_an_error_that_cannot_say_what_it_is_still_has_a_sentence():
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError
+
+    def answer(x):
+        raise Mute
+
+    error = error_of(answer, 1)
+    assert (error.kind, str(error)) == ("Mute", "(its __str__ raises ValueError)")
+
+
+def test_what_it_prints_is_shown_and_a_flood_is_cut(capsys):
+    with Sandbox(answer_with("[print('hello', i) for i in range(10**5)]")) as sandboxed:
+        sandboxed(1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["hello 0", "hello 1"] and len(lines) == 101
+    assert lines[-1].endswith(" more lines")
+
+
+def test_neither_frames_nor_modules_hold_the_right_output():
+    def answer(x):
+        import gc
+        import sys
+
+        frame, names = sys._getframe(), set()
+        while frame:
+            names |= frame.f_locals.keys()
+            frame = frame.f_back
+        loaded = [
+            name
+            for name in sys.modules
+            if name.startswith(("gemlite_lab.checker", "gemlite_edu.packing"))
+        ]
+        tensors = sum(isinstance(o, __import__("torch").Tensor) for o in gc.get_objects())
+        return "expected" in names, loaded, tensors
+
+    with Sandbox(answer) as sandboxed:
+        assert sandboxed(torch.ones(3)) == (False, [], 2)  # the argument, and the copy of it
+
+
+def test_a_changed_argument_comes_back_changed():
+    x = torch.ones(3)
+    with Sandbox(answer_with("x.zero_()")) as sandboxed:
+        sandboxed(x)
+    assert not x.any()
+
+
+def test_an_answer_keeps_what_it_remembers_for_one_check_only():
+    def answer(x, seen=[]):  # noqa: B006
+        seen.append(x)
+        return len(seen)
+
+    for _ in range(2):
+        with Sandbox(answer) as sandboxed:
+            assert [sandboxed(1), sandboxed(1)] == [1, 2]
+
+
+def test_what_cannot_be_sent_is_told():
+    numbers = (number for number in range(3))
+
+    def pack(W_q, nbits):
+        return next(numbers)
+
+    with pytest.raises(CheckFailed, match="pack uses what cannot be sent to the process where"):
+        check("pack", pack)
+
+
+class Liar(torch.Tensor):
+    def __eq__(self, other):
+        return True
+
+
+class Number:
+    def __float__(self):
+        return 1.0
+
+
+@pytest.mark.parametrize("value", [torch.ones(2).as_subclass(Liar), Number(), b"", {1}, 1j, object])
+def test_other_values_come_back_as_nothing_but_their_types_name(value):
+    came = unpacked(packed(plain(value)))
+    assert isinstance(came, Foreign) and type(came).__name__ == type(value).__name__
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        3,
+        2.5,
+        "text",
+        (1, [2.0, {"a": None}]),
+        torch.arange(6).reshape(2, 3),
+        torch.ones(()),
+    ],
+)
+def test_plain_values_come_back_as_they_are(value):
+    came = unpacked(packed(plain(value)))
+    same = torch.equal(came, value) if isinstance(value, torch.Tensor) else came == value
+    assert same and type(came) is type(value)
+
+
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol")
+def test_reading_a_message_runs_nothing_of_it():
+    import pickle
+
+    class Attack:
+        def __reduce__(self):
+            return os.mkdir, ("/tmp/gemlite_edu_attack",)
+
+    with pytest.raises(Exception):  # noqa: B017
+        unpacked(pickle.dumps(Attack()))
+    assert not os.path.exists("/tmp/gemlite_edu_attack")
