@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 
+from gemlite_edu.runners.interpreter.watched import doubts_postponed
 from gemlite_lab.checker import EXERCISES
 from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.exercise import clone
@@ -57,7 +58,8 @@ def _wrong_outputs(exercise, answer):
         if found and bound is not None:
             continue
         try:
-            output = exercise.run(answer, clone(case), "cpu")
+            with doubts_postponed():
+                output = exercise.run(answer, clone(case), "cpu")
         except Exception:
             if not found:
                 raise

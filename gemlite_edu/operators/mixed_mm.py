@@ -126,7 +126,7 @@ def fused(a, weight, transposed, config=None, dot_dtype=torch.float32, replace=N
     """The product of a and an `Int4Weight` by the kernel `mixed_mm` or `mixed_mm_transposed`.
 
     config: None takes a default. replace: {name: python function}, see `runners.triton.replaced`.
-    On the CPU, a replaced kernel that accesses memory outside its tensors raises KernelFault.
+    On the CPU, a replaced kernel raises KernelFault for what `run_watched` finds.
     """
     M, N, K = len(a), weight.N, weight.K
     a, interpreted = a.contiguous().resolve_neg(), a.device.type == "cpu"

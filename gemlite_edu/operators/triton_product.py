@@ -52,7 +52,7 @@ def matmul(
     on some GPUs and less exact. The GEMVs and the interpreter always accumulate in float32.
     atomic: programs add their chunks of K with atomics, in any order, instead of in a second pass.
     replace: {name: python function}, see `runners.triton.replaced`. On the CPU, a replaced kernel
-    that accesses memory outside its tensors raises KernelFault.
+    raises KernelFault for what `run_watched` finds.
     Raises TypeError or ValueError for an unsupported x or an unknown kernel.
 
     >>> from gemlite_edu import PackedWeight, quantize_linear

@@ -14,8 +14,8 @@ from functools import cache, lru_cache
 from types import FunctionType, ModuleType
 
 from gemlite_edu.kernels.triton import FOLDER, INT4_KERNELS, KERNELS
-from gemlite_edu.runners.interpreter.accesses import watch
 from gemlite_edu.runners.interpreter.patched_triton import interpreting
+from gemlite_edu.runners.interpreter.watched import run_watched
 
 _FILE_OF = {"unpack": "dequantize"} | {name: name for name in (*KERNELS, *INT4_KERNELS)}
 _numbers = itertools.count()
@@ -25,17 +25,20 @@ _one_at_a_time = threading.RLock()  # the interpreter changes triton for the who
 def launch(function, interpreted, grid, *arguments, watched=False, **meta):
     """Run a kernel that `kernel` or `replaced` returned.
 
-    watched: in the interpreter, an access outside the kernel's tensors raises KernelFault.
+    watched: the interpreter raises KernelFault for what `run_watched` finds.
     """
-    if not interpreted:
-        with _one_at_a_time:
+
+    def run():
+        with interpreting() if interpreted else nullcontext():
             function[grid](*arguments, **meta)
-        return
-    named = zip(function.arg_names, arguments, strict=False)
-    tensors = {name: value for name, value in named if hasattr(value, "data_ptr")}
-    watching = watch(function.__name__, tensors) if watched else nullcontext()
-    with _one_at_a_time, watching, interpreting():
-        function[grid](*arguments, **meta)
+
+    with _one_at_a_time:
+        if interpreted and watched:
+            named = zip(function.arg_names, arguments, strict=False)
+            tensors = {name: value for name, value in named if hasattr(value, "data_ptr")}
+            run_watched(function.__name__, tensors, run)
+        else:
+            run()
 
 
 @cache

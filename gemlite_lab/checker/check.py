@@ -7,6 +7,7 @@ import traceback
 import torch
 
 from gemlite_edu.kernels.errors import KernelFault, KernelTextError
+from gemlite_edu.runners.interpreter.watched import doubts_postponed
 from gemlite_lab.checker import triton_answers
 from gemlite_lab.checker.all_steps import ALL_STEPS
 from gemlite_lab.checker.attainable_tflops import ATTAINABLE_TFLOPS
@@ -123,7 +124,8 @@ def _check_case(exercise, answer, case, device):
     """
     expected, bound = exercise.expected(case)
     given = clone(case)
-    actual = _run(exercise, answer, given, device)
+    with doubts_postponed() as doubts:
+        actual = _run(exercise, answer, given, device)
     for name, tensor in tensors_of(case).items():
         if not torch.equal(tensor, tensors_of(given)[name]):
             raise CheckFailed(f"{exercise.name} changed its input {name}: work on a copy")
@@ -132,7 +134,10 @@ def _check_case(exercise, answer, case, device):
         raise CheckFailed(
             f"{exercise.name} is wrong on {case.label}: {mismatch}."
             + diagnosis(exercise, answer, case, actual)
+            + "".join(f"\n{doubt}" for doubt in doubts)
         )
+    if doubts:
+        raise doubts[0]
     if bound is None:
         return None
     error = (actual.double() - expected.double()).abs()

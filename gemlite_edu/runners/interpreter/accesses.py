@@ -1,113 +1,118 @@
-"""Check every access of an interpreted kernel against the tensors that it was given.
+"""Check every access of an interpreted kernel before it is made, and raise KernelFault.
 
-The interpreter reads and writes wherever a pointer points, so one wrong offset crashes the process
-or silently changes other data. `watch` checks the addresses first.
+The interpreter reads and writes wherever a pointer points, and runs the programs of a launch one
+after the other. So a wrong offset would crash the process or silently change other data, and a
+race between two programs would never show.
 """
 
-import re
-import traceback
-from contextlib import contextmanager
+import inspect
 
 import numpy as np
 
 from gemlite_edu.kernels.errors import KernelFault
+from gemlite_edu.runners.interpreter.memory import Memory
+from gemlite_edu.runners.interpreter.shadow import CHANGED, READ, STORED, Race
 
-_WATCHED = {
-    "create_masked_load": "reads",
-    "create_masked_store": "writes",
-    "create_atomic_rmw": "adds",
-    "create_atomic_cas": "changes",
-}
+_KINDS = "masked_load", "masked_store", "atomic_rmw", "atomic_cas"
+_HAS = {READ: "has read", STORED: "has written", CHANGED: "has changed atomically"}
 
 
-@contextmanager
-def watch(kernel_name, tensors):
-    """Within this context, an interpreted access outside `tensors` {name: tensor} is an error.
+class Accesses:
+    """The accesses of one launch to its tensors {name: tensor}. where: says which line runs."""
 
-    Raises KernelFault with the program, the line, and the nearest of the tensors that the line
-    names.
-    """
-    from triton.runtime.interpreter import InterpreterBuilder
+    def __init__(self, tensors, where, undefined):
+        self.memory = Memory(tensors)
+        self._where = where
+        self._undefined = undefined
 
-    originals = {name: getattr(InterpreterBuilder, name) for name in _WATCHED}
-    for name, original in originals.items():
-        setattr(InterpreterBuilder, name, _checked(original, name, kernel_name, tensors))
-    try:
-        yield
-    except Exception as error:
-        fault = _fault_in(error)
-        if fault is None:
-            raise
-        raise fault from None
-    finally:
-        for name, original in originals.items():
-            setattr(InterpreterBuilder, name, original)
+    def patches(self, builder_class):
+        """{method of the interpreter's builder: the same, with its accesses checked}."""
+        names = [f"create_{name}" for name in _KINDS]
+        load, store, rmw, cas = (getattr(builder_class, name) for name in names)
 
+        def checked_load(builder, pointers, mask, other, *rest):
+            active = _active(mask)
+            real = self._reach(builder, pointers, active, READ)
+            if other is None and active is not None:
+                other = self._undefined.of_lanes(pointers)
+            return load(builder, real, mask, other, *rest)
 
-def _checked(original, name, kernel_name, tensors):
-    def access(builder, *arguments):
-        pointers = arguments[1] if name == "create_atomic_rmw" else arguments[0]
-        mask = {
-            "create_masked_load": lambda: arguments[1],
-            "create_masked_store": lambda: arguments[2],
-            "create_atomic_rmw": lambda: arguments[3],
-        }.get(name, lambda: None)()
-        active = np.ones(1, dtype=bool) if mask is None else mask.data
-        size = pointers.get_element_ty().primitive_bitwidth // 8
-        addresses = pointers.data[np.broadcast_to(active, pointers.data.shape)].astype(np.int64)
-        outside = addresses[~_inside(addresses, size, tensors)]
-        if outside.size:
-            line = _line(kernel_name)
-            where = f"{kernel_name}, program {tuple(builder.grid_idx)}" + (line and f", `{line}`")
-            place = _place(outside[0], _named_in(line, tensors))
-            raise KernelFault(f"{where}: {_WATCHED[name]} {place}")
-        return original(builder, *arguments)
+        def checked_store(builder, pointers, value, mask, *rest):
+            active = _active(mask)
+            real = self._reach(builder, pointers, active, STORED)
+            result = store(builder, real, value, mask, *rest)
+            kept = inspect.unwrap(load)(builder, real, mask, value, None, None, False)
+            self._refuse_lost(pointers, value, kept, active)
+            return result
 
-    return access
+        def checked_rmw(builder, operation, pointers, value, mask, *rest):
+            real = self._reach(builder, pointers, _active(mask), CHANGED)
+            return rmw(builder, operation, real, value, mask, *rest)
 
+        def checked_cas(builder, pointers, *rest):
+            return cas(builder, self._reach(builder, pointers, None, CHANGED), *rest)
 
-def _inside(addresses, size, tensors):
-    inside = np.zeros(addresses.shape, dtype=bool)
-    for tensor in tensors.values():
-        start = tensor.data_ptr()
-        inside |= (addresses >= start) & (addresses + size <= start + _span(tensor))
-    return inside
+        checked = checked_load, checked_store, checked_rmw, checked_cas
+        return dict(zip(names, checked, strict=True))
 
+    def _reach(self, builder, pointers, active, did):
+        """The pointers with real addresses, if the access is allowed."""
+        size = pointers.get_element_ty().primitive_bitwidth // 8 or 1
+        parts, real, stray = self.memory.resolve(pointers.data, active, size)
+        if stray.size:
+            raise KernelFault(f"{self._where()}: {did} {self._place_of(int(stray.flat[0]))}")
+        for place, addresses in parts:
+            found = place.shadow.note(did, _number_of(builder), addresses, size)
+            if found is not None:
+                raise KernelFault(f"{self._where()}: {did} {_why_not(found, place, builder)}")
+        return type(pointers)(real, pointers.dtype)
 
-def _span(tensor):
-    """Bytes from the first element of a tensor to the end of its last one, gaps included."""
-    last = sum((size - 1) * step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
-    return (last + 1) * tensor.element_size()
+    def _place_of(self, address):
+        """Describe a stray address, counted in elements of the tensor that it belongs to."""
+        place, index = self.memory.nearest(address)
+        return (
+            f"outside of its tensors: element {index} of {place.name}, which has {place.elements}"
+        )
 
-
-def _named_in(line, tensors):
-    """The tensors that the line names, or all if it names none: memory order alone is chance."""
-    return {name: t for name, t in tensors.items() if re.search(rf"\b{name}\b", line)} or tensors
-
-
-def _place(address, tensors):
-    """Describe where an address lies, counted in elements of the nearest tensor."""
-
-    def distance(item):
-        start = item[1].data_ptr()
-        return max(start - address, address - (start + _span(item[1]) - 1))
-
-    name, tensor = min(tensors.items(), key=distance)
-    index = int(address - tensor.data_ptr()) // tensor.element_size()
-    elements = _span(tensor) // tensor.element_size()
-    return f"outside of its tensors: element {index} of {name}, which has {elements}"
+    def _refuse_lost(self, pointers, value, kept, active):
+        """Raise if lanes of one store give an element different values: any of them may win."""
+        lost = _bits(kept.data) != _bits(np.broadcast_to(value.data, kept.data.shape))
+        if active is not None:
+            lost &= active
+        if lost.any():
+            place, index = self.memory.nearest(int(pointers.data[lost].flat[0]))
+            raise KernelFault(
+                f"{self._where()}: lanes write different values to element {index} of {place.name} "
+                "at once, and any of them may stay"
+            )
 
 
-def _line(kernel_name):
-    """The line of the kernel's text that is running, or "" if it is not known."""
-    frames = [f for f in traceback.extract_stack() if f.name == kernel_name]
-    return frames[-1].line or "" if frames else ""
+def _active(mask):
+    """The lanes that an access reaches, or None if it reaches all."""
+    lanes = np.asarray(getattr(mask, "data", mask))
+    return None if lanes.all() else lanes
 
 
-def _fault_in(error):
-    """The KernelFault inside the errors in which the interpreter has wrapped it, or None."""
-    while error is not None:
-        if isinstance(error, KernelFault):
-            return error
-        error = error.__cause__
-    return None
+def _bits(data):
+    return data if data.dtype == bool else data.view(f"u{data.itemsize}")
+
+
+def _number_of(builder):
+    x, y, z = builder.grid_idx
+    _, height, depth = builder.grid_dim
+    return (x * height + y) * depth + z + 1
+
+
+def _program(number, builder):
+    _, height, depth = builder.grid_dim
+    rest, z = divmod(number - 1, depth)
+    return (*divmod(rest, height), z)
+
+
+def _why_not(found, place, builder):
+    if not isinstance(found, Race):
+        return f"element {found} of {place.name}, which nothing has written"
+    other = f"program {_program(found.other, builder)} {_HAS[found.did]}"
+    return (
+        f"element {found.element} of {place.name}, which {other}, and nothing orders two programs"
+    )

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 
 import numpy as np
 
@@ -25,6 +26,7 @@ def count_loads(tensors):
     counted = {name: Loads() for name in tensors}
     original = InterpreterBuilder.create_masked_load
 
+    @wraps(original)
     def counting(builder, pointers, mask, *arguments):
         addresses = pointers.data[np.broadcast_to(mask.data, pointers.data.shape)]
         for name, tensor in tensors.items():
