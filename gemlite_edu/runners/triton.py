@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from types import FunctionType, ModuleType
 
 from gemlite_edu.kernels.triton import FOLDER, INT4_KERNELS, KERNELS
+from gemlite_edu.runners.ahead_of_time import PlannedLaunch
 from gemlite_edu.runners.interpreter.patched_triton import interpreting
 from gemlite_edu.runners.interpreter.watched import run_watched
 
@@ -26,7 +27,10 @@ def launch(function, interpreted, grid, *arguments, watched=False, **meta):
     """Run a kernel that `kernel` or `replaced` returned.
 
     watched: the interpreter raises KernelFault for what `run_watched` finds.
+    Raises PlannedLaunch for tensors on the device "meta", which have no memory.
     """
+    if any(getattr(value, "is_meta", False) for value in arguments):
+        raise PlannedLaunch(function, arguments, meta)
 
     def run():
         with interpreting() if interpreted else nullcontext():

@@ -70,6 +70,8 @@ def check(name, answer):
             lines = [_check_case(exercise, runs, case, device) for case in exercise.cases()]
             for case in exercise.fresh(secrets.randbelow(2**31)):
                 _check_case(exercise, runs, case, device)
+        if exercise.is_triton and device == "cpu":
+            triton_answers.compile_for_gpu(exercise, answer)
         where = "" if device == "cpu" else " on your GPU"
         exact = sum(line is None for line in lines)
         within = f"within {exercise.tolerance} in every case"

@@ -20,6 +20,8 @@ class Exercise:
     is_kernel: the answer is the text of a CUDA function; otherwise it is a Python function.
     is_triton: that Python function is in Triton; see `triton_answers`.
     runs_in: the module with the functions that `run` calls in the answer's process.
+    compiled_cases: the indices of the cases for which Triton compiles an answer before it counts
+        as right; the first of them all the way, the others as far as types and shapes matter.
     output, dtype: the name and dtype of the answer's result.
     fresh(seed) -> cases with other inputs for each seed. An answer that is right in all cases runs
         on these too, so that none passes by knowing the cases.
@@ -48,6 +50,7 @@ class Exercise:
     mistake_tolerance: float | None = None
     is_triton: bool = False
     runs_in: str | None = None
+    compiled_cases: tuple[int, ...] = ()
 
     @property
     def runs_on_gpu(self):

@@ -81,6 +81,7 @@ GEMV_REVSPLITK = Exercise(
     dtype=torch.float32,
     is_kernel=False,
     is_triton=True,
+    compiled_cases=(0, 1, 2),
     hints=(
         "Write down for K of 5 tiles which tiles each turn takes, and what is left over. Then the "
         "same for two chunks.",

@@ -52,6 +52,7 @@ MIXED_MM_TRANSPOSED = Exercise(
     dtype=torch.float16,
     is_kernel=False,
     is_triton=True,
+    compiled_cases=(0, 2),
     hints=(
         "Take K = 8, BLOCK_K = 4, GROUP = 4, and write down for the program of k = 4 to 7 which "
         "bytes of a row it reads and which row of scales. Which of that changes with n?",

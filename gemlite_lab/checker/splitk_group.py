@@ -116,6 +116,7 @@ SPLITK_GROUP = Exercise(
     dtype=torch.float32,
     is_kernel=False,
     is_triton=True,
+    compiled_cases=(1, 4),
     hints=(
         "Write down, for chunk 1, which k its tile 0 holds and which group_index it takes.",
         "Each k has its group, whoever adds it up: the group follows from k within all of K. And "

@@ -74,6 +74,7 @@ SPLITK_SCALES = Exercise(
     dtype=torch.float32,
     is_kernel=False,
     is_triton=True,
+    compiled_cases=(1, 3),
     hints=(
         "Write down, for SPLIT_K = 3, which tile of K split 1 has in its turn 1, and in which "
         "group that tile lies. Then what the kernel makes of it.",

@@ -9,7 +9,11 @@ from dataclasses import fields, replace
 
 import torch
 
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.operators.triton_product import matmul
+from gemlite_edu.runners.ahead_of_time import PlannedLaunch, refusal
+
+_refusals = {}  # by (exercise, text): why Triton does not compile it, or None
 
 
 def text_of(name, answer):
@@ -48,6 +52,33 @@ def _none_in_the_line_of(error):
     line = linecache.getline(frame.f_code.co_filename, number)
     nothings = (name for name, value in frame.f_locals.items() if value is None)
     return next((name for name in nothings if re.search(rf"\b{name}\b", line)), None)
+
+
+def compile_for_gpu(exercise, answer):
+    """Raise KernelTextError if Triton does not compile an answer for a GPU, which need not be here.
+
+    It writes no file and starts no program, but it may run Python that the answer's text calls.
+    """
+    text = text_of(exercise.name, answer)
+    if (exercise.name, text) not in _refusals:
+        _refusals[exercise.name, text] = _refusal(exercise, answer, text)
+    why = _refusals[exercise.name, text]
+    if why:
+        raise KernelTextError(
+            f"{exercise.name} runs here, but it does not compile for a GPU: {why}"
+        )
+
+
+def _refusal(exercise, answer, text):
+    cases = exercise.cases()
+    for turn, index in enumerate(exercise.compiled_cases):
+        try:
+            exercise.run(answer, cases[index], "meta")
+        except PlannedLaunch as planned:
+            why = refusal(planned, text, is_whole=turn == 0)
+            if why:
+                return why
+    return None
 
 
 @contextmanager

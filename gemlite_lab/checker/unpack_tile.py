@@ -77,6 +77,7 @@ UNPACK_TILE = Exercise(
     dtype=torch.float32,
     is_kernel=False,
     is_triton=True,
+    compiled_cases=(3, 1, 4),
     hints=(
         "One expression on the whole tensor of words: bring the field to the low end, then cut off "
         "what lies above it.",

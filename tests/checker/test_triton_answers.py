@@ -9,7 +9,8 @@ import torch
 import triton
 import triton.language as tl
 
-from gemlite_edu.kernels.errors import KernelFault
+from gemlite_edu.kernels.errors import KernelFault, KernelTextError
+from gemlite_edu.runners.ahead_of_time import PlannedLaunch, refusal
 from gemlite_lab.checker import EXERCISES, CheckFailed, check, triton_answers
 from gemlite_lab.checker.tiled_cases import exact_tiled
 
@@ -134,3 +135,76 @@ def test_a_product_is_that_of_the_replaced_kernel_and_is_watched():
     outside = f"reads outside of its tensors: element {case.x.numel()} of x_ptr"
     with pytest.raises(KernelFault, match=outside):
         run("gemv", case.x, case.weight, {"gemv": gemv}, "cpu")
+
+
+def leaves_a_loop(words, field: tl.constexpr, NBITS: tl.constexpr):
+    while True:
+        break
+    return (words >> (NBITS * field)) & ((1 << NBITS) - 1)
+
+
+def has_a_dict(words, field: tl.constexpr, NBITS: tl.constexpr):
+    shift = {"by": NBITS * field}
+    return (words >> shift["by"]) & ((1 << NBITS) - 1)
+
+
+def goes_over_a_list(words, field: tl.constexpr, NBITS: tl.constexpr):
+    for _ in list(range(3)):
+        words = words + 0
+    return (words >> (NBITS * field)) & ((1 << NBITS) - 1)
+
+
+def asks_python(words, field: tl.constexpr, NBITS: tl.constexpr):
+    return (words >> sum([NBITS] * field)) & ((1 << NBITS) - 1)
+
+
+def has_branches_of_two_types(words, field: tl.constexpr, NBITS: tl.constexpr):
+    if tl.sum(words.to(tl.int64)) >= 0:
+        codes = (words >> (NBITS * field)) & ((1 << NBITS) - 1)
+    else:
+        codes = 0.5
+    return codes
+
+
+@pytest.mark.parametrize(
+    "answer, why",
+    [
+        (leaves_a_loop, "Triton's language has no `break`, at `break`"),
+        (has_a_dict, "Triton's language has no dict, at `shift = "),
+        (goes_over_a_list, "goes over `range` or `tl.static_range`, at `for _ in list(range(3)):`"),
+        (asks_python, "sum is not defined, at `return (words >> sum([NBITS] * field))"),
+        (has_branches_of_two_types, "Mismatched type for codes between then block"),
+    ],
+)
+def test_what_triton_does_not_compile_is_one_sentence_with_its_line(answer, why):
+    with pytest.raises(KernelTextError) as caught:
+        triton_answers.compile_for_gpu(EXERCISES["unpack_tile"], answer)
+    said = str(caught.value)
+    assert said.startswith("unpack_tile runs here, but it does not compile for a GPU: ")
+    assert why in said and "\n" not in said
+
+
+def test_an_answer_that_does_not_compile_is_not_right(capsys):
+    with pytest.raises(KernelTextError):
+        check("unpack_tile", leaves_a_loop)
+    assert "right" not in capsys.readouterr().out
+
+
+def test_an_answer_is_compiled_once(monkeypatch):
+    def compiled_again(*_, **__):
+        raise AssertionError
+
+    triton_answers.compile_for_gpu(EXERCISES["unpack_tile"], unpack_tile)
+    monkeypatch.setattr(triton_answers, "refusal", compiled_again)
+    triton_answers.compile_for_gpu(EXERCISES["unpack_tile"], unpack_tile)
+
+
+def test_tiles_must_fit_the_shared_memory_of_a_gpu():
+    exercise, path = EXERCISES["splitk_group"], RIGHT / "splitk_group" / "group_of_each_k.py"
+    answer = runpy.run_path(str(path))["splitk_group"]
+    with pytest.raises(PlannedLaunch) as caught:
+        exercise.run(answer, exercise.cases()[0], "meta")
+    planned = caught.value
+    planned.meta["BLOCK_K"] = 512
+    why = refusal(planned, path.read_text())
+    assert why == "it needs 320 KiB of shared memory, and a GPU has 227"
