@@ -15,6 +15,7 @@ from types import FunctionType, ModuleType
 
 from gemlite_edu.kernels.triton import FOLDER, INT4_KERNELS, KERNELS
 from gemlite_edu.runners.ahead_of_time import PlannedLaunch
+from gemlite_edu.runners.interpreter.loop_numbers import counted
 from gemlite_edu.runners.interpreter.patched_triton import interpreting
 from gemlite_edu.runners.interpreter.watched import run_watched
 
@@ -68,6 +69,8 @@ def _replaced(name, interpreted, functions):
         if own_name not in _FILE_OF:
             raise ValueError(f"{own_name!r} cannot be replaced: there are {', '.join(_FILE_OF)}")
         module = _load(_FILE_OF[own_name], mode, interpreted)
+        if interpreted:
+            module.range = counted
         setattr(module, own_name, _jitted(_in_scope_of(module, function), interpreted))
         if own_name == "unpack":
             module.MASKED_IN_PLACE = type(module.MASKED_IN_PLACE)(False)

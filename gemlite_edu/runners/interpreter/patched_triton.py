@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import NamedTuple
 
+from gemlite_edu.runners.interpreter.loop_numbers import counted
+
 
 @contextmanager
 def interpreting():
@@ -23,6 +25,7 @@ def interpreting():
         interpreter._patch_builtin = _patch_builtin
         interpreter._patch_lang_tensor = _patch_lang_tensor
         interpreter._get_np_dtype = _get_np_dtype
+        interpreter._patch_lang_core = _patch_lang_core
         for module, name, function in own.written_in_triton:
             setattr(module, name, function)
             module.interpreter_semantic = interpreter.interpreter_semantic  # their code looks it up
@@ -41,7 +44,7 @@ class _Triton(NamedTuple):
 
     builtins: {module or class that the interpreter changes: {name: builtin}}
     written_in_triton: [(module, name, the function for the interpreter)]
-    patch_builtin, patch_lang_tensor, get_np_dtype: the interpreter's own.
+    patch_builtin, patch_lang_tensor, get_np_dtype, patch_lang_core: the interpreter's own.
     np_dtypes: {name of a scalar's type: what get_np_dtype says of it}, as far as it was asked.
     """
 
@@ -50,6 +53,7 @@ class _Triton(NamedTuple):
     patch_builtin: Callable
     patch_lang_tensor: Callable
     get_np_dtype: Callable
+    patch_lang_core: Callable
     np_dtypes: dict
 
 
@@ -72,7 +76,8 @@ def _triton():
         for name, value in vars(module).items()
         if isinstance(value, JITFunction)
     ]
-    own = interpreter._patch_builtin, interpreter._patch_lang_tensor, interpreter._get_np_dtype
+    names = "_patch_builtin", "_patch_lang_tensor", "_get_np_dtype", "_patch_lang_core"
+    own = (getattr(interpreter, name) for name in names)
     return _Triton(builtins, written_in_triton, *own, np_dtypes={})
 
 
@@ -99,3 +104,9 @@ def _patch_lang_tensor(tensor, *others):
     """Triton 3.6 makes an int of a one-element array, which numpy 2.4 no longer does."""
     _triton().patch_lang_tensor(tensor, *others)
     tensor.__index__ = lambda self: int(self.handle.data.item())
+
+
+def _patch_lang_core(lang, *others):
+    """The interpreter's, with loops that count as on a GPU."""
+    _triton().patch_lang_core(lang, *others)
+    lang.range = counted
