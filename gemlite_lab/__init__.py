@@ -11,9 +11,8 @@ _NAMES_OF = {
     "lesson.toy_card": ("ToyCard",),
     "lesson.triton_names": ("load_tile", "planes_sum", "scaled", "shifted", "tile_sum"),
     "draw": ("show",),
+    "sandbox.triton_products": ("splitk_group_product", "splitk_scales_product"),
     "checker": ("CheckFailed", "check", "hint"),
-    "checker.splitk_group": ("splitk_group_product",),
-    "checker.splitk_scales": ("splitk_scales_product",),
     "checker.workbook": ("give_up", "progress", "reset", "solution"),
 }
 _HOME = {name: module for module, names in _NAMES_OF.items() for name in names}

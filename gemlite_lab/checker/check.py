@@ -2,7 +2,6 @@
 
 import re
 import secrets
-import traceback
 
 import torch
 
@@ -66,12 +65,17 @@ def check(name, answer):
     _check_kind(exercise, answer)
     devices = ["cpu"] + ["cuda"] * (exercise.runs_on_gpu and torch.cuda.is_available())
     for device in devices:
-        with runnable(exercise, answer, device) as runs:
-            lines = [_check_case(exercise, runs, case, device) for case in exercise.cases()]
+        with (
+            runnable(exercise, answer, device) as runs,
+            triton_answers.compiled_beside(exercise, answer, device) as compiling,
+        ):
+            lines = []
+            for case in exercise.cases():
+                lines.append(_check_case(exercise, runs, case, device))
+                compiling.begin()
             for case in exercise.fresh(secrets.randbelow(2**31)):
                 _check_case(exercise, runs, case, device)
-        if exercise.is_triton and device == "cpu":
-            triton_answers.compile_for_gpu(exercise, answer)
+            compiling.finish()
         where = "" if device == "cpu" else " on your GPU"
         exact = sum(line is None for line in lines)
         within = f"within {exercise.tolerance} in every case"
@@ -158,19 +162,9 @@ def _run(exercise, answer, case, device):
     except AnswerError as error:
         raise error_of(exercise, case, error) from None
     except Exception as error:
-        raise CheckFailed(_python_error(exercise, answer, case, error)) from error
+        raise CheckFailed(
+            f"{exercise.name} raised {type(error).__name__} on {case.label}: {error}"
+        ) from error
     if actual is None:
         raise CheckFailed(f"{exercise.name} returned None: write it, and return {exercise.output}")
     return actual
-
-
-def _python_error(exercise, answer, case, error):
-    if exercise.is_triton:
-        error = triton_answers.first_error(error)
-    names = (exercise.name, getattr(answer, "__name__", exercise.name))
-    own = [f for f in traceback.extract_tb(error.__traceback__) if f.name in names]
-    where = ""
-    if own:
-        where = f" at `{own[-1].line}`" if own[-1].line else f" at line {own[-1].lineno}"
-    advice = triton_answers.advice_on(error) if exercise.is_triton else ""
-    return f"{exercise.name} raised {type(error).__name__}{where} on {case.label}: {error}{advice}"

@@ -6,12 +6,11 @@ import torch
 
 from gemlite_edu.numbers.bounds import factored_error_bound
 from gemlite_edu.numbers.reference import ScaledProduct
-from gemlite_edu.operators.triton_product import Epilogue
-from gemlite_edu.runners.interpreter.loads import count_loads
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import CheckFailed, Exercise
 from gemlite_lab.checker.tiled_cases import BLOCK_N, exact_tiled, real_tiled
-from gemlite_lab.checker.triton_answers import product
+from gemlite_lab.checker.triton_answers import product_of
+from gemlite_lab.sandbox.triton_products import tiled_product
 
 _NAME = "gemv_revsplitk"
 _ONE_GROUP = ". Here all of K is one group, and GROUP is None"
@@ -46,18 +45,16 @@ def _expected(case):
 
 
 def _run(answer, case, device):
-    weight = case.weight
-    with count_loads({"scales": weight.scales, "zeros": weight.zeros}) as loads:
-        y = product(
-            _NAME, case.x, weight, {_NAME: answer}, device, case.config, Epilogue(torch.float32)
-        )
+    y, loads = product_of(
+        answer, tiled_product, _NAME, _NAME, case.x, case.weight, case.config, device
+    )
     right, bound = _expected(case)
     limit = _loads_needed(case)
-    for name, counted in loads.items():
-        if counted.times > limit and ((y - right).abs() <= (0 if bound is None else bound)).all():
+    for name, times in loads.items():
+        if times > limit and ((y - right).abs() <= (0 if bound is None else bound)).all():
             raise CheckFailed(
                 f"{_NAME} has the right numbers on {case.label}, but loads {name} "
-                f"{counted.times} times, where {limit} are enough: two tiles of a group need one "
+                f"{times} times, where {limit} are enough: two tiles of a group need one "
                 f"load{_ONE_GROUP if case.layout.group_size is None else ''}"
             )
     return y

@@ -5,12 +5,11 @@ from functools import cache, partial
 import torch
 
 from gemlite_edu.numbers import reference
-from gemlite_edu.operators.int4_weight import Int4Weight
-from gemlite_edu.operators.mixed_mm import fused
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.int4_cases import exact_int4
-from gemlite_lab.checker.triton_answers import outputs_start_as_nan
+from gemlite_lab.checker.triton_answers import product_of
+from gemlite_lab.sandbox.triton_products import transposed_product
 
 _NAME = "mixed_mm_transposed"
 
@@ -36,13 +35,9 @@ def _fresh(seed):
 
 
 def _run(answer, case, device):
-    packed, scales, zeros, x = (
-        tensor.to(device) for tensor in (case.packed, case.scales, case.zeros, case.x)
-    )
-    weight = Int4Weight(packed, scales, zeros, case.group_size)
-    with outputs_start_as_nan():
-        y = fused(x, weight, transposed=True, config=case.config, replace={_NAME: answer})
-    return y.cpu()
+    operands = case.x, case.packed, case.scales, case.zeros
+    cut = case.group_size, case.config
+    return product_of(answer, transposed_product, *operands, *cut, device)
 
 
 MIXED_MM_TRANSPOSED = Exercise(

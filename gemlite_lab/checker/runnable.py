@@ -1,6 +1,7 @@
 """Make an answer into what `Exercise.run` takes: a CUDA text as it is, Python in a sandbox."""
 
-from contextlib import contextmanager
+from contextlib import nullcontext
+from types import FunctionType
 
 from gemlite_edu.kernels.errors import KernelFault
 from gemlite_lab.checker.exercise import CheckFailed
@@ -20,24 +21,24 @@ _WHAT_HAPPENED = {
 }
 
 
-@contextmanager
 def runnable(exercise, answer, device="cpu"):
-    """In this context, the answer as `exercise.run` takes it.
+    """A context that gives the answer as `exercise.run` takes it.
 
     A Python answer runs in a process of its own, which has neither the right output nor this
     package. For a GPU, that process may also compile, and so write files and start programs.
     """
-    if exercise.is_kernel or exercise.is_triton:
-        yield answer
-        return
+    if exercise.is_kernel:
+        return nullcontext(answer)
+    module, packages = exercise.runs_in, ()
+    if exercise.is_triton:
+        module, packages = "gemlite_lab.sandbox.triton_runs", ("gemlite_edu",)
+        answer = _function_alone(answer)
     try:
-        sandbox = Sandbox(answer, module=exercise.runs_in)
+        return Sandbox(answer, packages, module, is_confined=device == "cpu")
     except AnswerError as error:
         raise CheckFailed(
             f"{exercise.name} uses what cannot be sent to the process where answers run: {error}"
         ) from None
-    with sandbox:
-        yield sandbox
 
 
 def error_of(exercise, case, error):
@@ -52,3 +53,12 @@ def error_of(exercise, case, error):
     advice = f" ({_ADVICE[kind]})" if kind in _ADVICE else ""
     said = f": {message}" if message else ""
     return CheckFailed(f"{exercise.name} raised {kind}{at} on {case.label}{said}{advice}")
+
+
+def _function_alone(answer):
+    """The answer without the names around it, which Triton takes from the kernel's file instead."""
+    function = getattr(answer, "fn", answer)
+    code, *rest = function.__code__, function.__defaults__, function.__closure__
+    alone = FunctionType(code, {}, function.__name__, *rest)
+    alone.__annotations__ = function.__annotations__
+    return alone

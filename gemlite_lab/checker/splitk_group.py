@@ -10,13 +10,13 @@ from functools import cache, partial
 import torch
 
 from gemlite_edu.numbers import reference
-from gemlite_edu.runners.triton import launch, replaced
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
+from gemlite_lab.checker.triton_answers import product_of
+from gemlite_lab.sandbox.triton_products import splitk_group_product
 
 _QUANTUM = 1 / 16
 _MAX_QUANTA = 2**24  # float32 sums are exact up to this
-_BLOCK_M, _BLOCK_N = 16, 32
 _SHALLOWEST = 16  # the least K of a tl.dot in fp16
 _SHAPES = (  # chunks, BLOCK_K, GROUP, M, N, K
     (1, 32, 32, 3, 32, 128),
@@ -75,30 +75,10 @@ def _weights(case):
     return ((case.W_q.double().T - zeros) * scales).T
 
 
-def splitk_group_product(kernel, x, W_q, scales, zeros, group_size, block_k, chunks, device="cpu"):
-    """y (M, N) float32 of an answer on the grid (N / 32, M / 16, chunks), summed over chunks.
-
-    scales, zeros: (groups, N). On the CPU the interpreter checks every access. Elements that the
-    answer never stores are NaN.
-    """
-    is_interpreted = device == "cpu"
-    (M, K), N = x.shape, len(W_q)
-    partial = torch.full((chunks, M, N), torch.nan, device=device)
-    launch(
-        replaced("gemm_splitk", is_interpreted, {"gemm_splitk": kernel}), is_interpreted,
-        (-(-N // _BLOCK_N), -(-M // _BLOCK_M), chunks),
-        *(tensor.to(device) for tensor in (x, W_q, scales, zeros)), partial, M, N, K,
-        GROUP=group_size, BLOCK_M=_BLOCK_M, BLOCK_N=_BLOCK_N, BLOCK_K=block_k,
-        watched=is_interpreted,
-    )  # fmt: skip
-    return partial.sum(0).cpu()
-
-
 def _run(answer, case, device):
     operands = case.x, case.W_q, case.scales, case.zeros
-    return splitk_group_product(
-        answer, *operands, case.group_size, case.block_k, case.chunks, device
-    )
+    cut = case.group_size, case.block_k, case.chunks
+    return product_of(answer, splitk_group_product, *operands, *cut, device)
 
 
 def _unsplit(case):

@@ -10,13 +10,12 @@ from functools import cache, partial
 import torch
 
 from gemlite_edu.numbers import reference
-from gemlite_edu.operators.triton_product import triton_dtype
-from gemlite_edu.runners.triton import launch, replaced
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.int4_cases import as_views, exact_int4
+from gemlite_lab.checker.triton_answers import product_of
+from gemlite_lab.sandbox.triton_products import splitk_scales_product
 
-_BLOCK_M, _BLOCK_N = 16, 32
 _SPARE = 6  # so that most wrong rows of scales exist, and differ from the right ones
 
 
@@ -40,31 +39,10 @@ def _fresh(seed):
     return _case(3, 32, (3, 40, 384), 64, "b", seed=seed)
 
 
-def splitk_scales_product(
-    kernel, x, packed, scales, zeros, group_size, block_k, splits, device="cpu"
-):
-    """y (M, N) float32 of an answer on the grid (N / 32, M / 16, splits), summed over splits.
-
-    On the CPU the interpreter checks every access. Elements that the answer never stores are NaN.
-    """
-    is_interpreted = device == "cpu"
-    tensors = x, packed, scales, zeros = [t.to(device) for t in (x, packed, scales, zeros)]
-    M, N = len(x), packed.shape[1]
-    partial = torch.full((splits, M, N), torch.nan, device=device)
-    launch(
-        replaced("mixed_mm", is_interpreted, {"mixed_mm": kernel}), is_interpreted,
-        (-(-N // _BLOCK_N), -(-M // _BLOCK_M), splits), *tensors, partial, M, N, x.shape[1],
-        *packed.stride(), *scales.stride(), GROUP=group_size, SPLIT_K=splits,
-        DTYPE=triton_dtype(torch.float32 if is_interpreted else x.dtype), BLOCK_M=_BLOCK_M,
-        BLOCK_N=_BLOCK_N, BLOCK_K=block_k, watched=is_interpreted,
-    )  # fmt: skip
-    return partial.sum(0).cpu()
-
-
 def _run(answer, case, device):
     operands = case.x, case.packed, case.scales, case.zeros
     cut = case.config["BLOCK_K"], case.config["SPLIT_K"]
-    return splitk_scales_product(answer, *operands, case.group_size, *cut, device)
+    return product_of(answer, splitk_scales_product, *operands, case.group_size, *cut, device)
 
 
 SPLITK_SCALES = Exercise(

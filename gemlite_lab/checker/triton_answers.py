@@ -1,19 +1,21 @@
-"""Helpers for exercises whose answer is a Python function in Triton."""
+"""Exercises whose answer is a Python function in Triton: what they have in common."""
 
 import inspect
-import linecache
-import re
-import traceback
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import fields, replace
-
-import torch
 
 from gemlite_edu.kernels.errors import KernelTextError
-from gemlite_edu.operators.triton_product import matmul
-from gemlite_edu.runners.ahead_of_time import PlannedLaunch, refusal
+from gemlite_edu.runners.interpreter.watched import postpone
+from gemlite_lab.checker.runnable import runnable
+from gemlite_lab.sandbox.triton_runs import run_product
 
-_refusals = {}  # by (exercise, text): why Triton does not compile it, or None
+
+class _Compiled(Exception):
+    """Raised in place of a product: Triton takes the kernel, or else `why` says why not."""
+
+    def __init__(self, why):
+        super().__init__(why)
+        self.why = why
 
 
 def text_of(name, answer):
@@ -29,83 +31,54 @@ def text_of(name, answer):
         ) from None
 
 
-def first_error(error):
-    """The answer's own error, which the interpreter wraps in others, often several times."""
-    while type(error).__name__ == "InterpreterError" and (error.__cause__ or error.__context__):
-        error = error.__cause__ or error.__context__
-    return error
+def product_of(answer, product, *arguments):
+    """What a function of `sandbox.triton_products` gives with this answer, in its process."""
+    reply = answer.run(run_product, product, *arguments)
+    if "refusal" in reply:
+        raise _Compiled(reply["refusal"])
+    for doubt in reply["doubts"]:
+        postpone(doubt)
+    return reply["result"]
 
 
-def advice_on(error):
-    """The cause of a frequent error, as the end of a sentence; empty for other errors."""
-    if isinstance(error, NameError):
-        return " (known are what it gets, what it defines, and the names of the kernel's file)"
-    if "NoneType" in str(error):
-        name = _none_in_the_line_of(error)
-        return f" ({name} is None here)" if name else " (does every path end with a return?)"
-    return ""
+@contextmanager
+def compiled_beside(exercise, answer, device):
+    """In this context Triton can compile an answer for a GPU while the interpreter runs it.
+
+    Yields a `_Compilation`, which has nothing to do for answers that are not in Triton.
+    """
+    if not exercise.is_triton or device != "cpu":
+        yield _Compilation()
+        return
+    with ThreadPoolExecutor(1) as pool, runnable(exercise, answer) as sandbox:
+        yield _Compilation(lambda: pool.submit(compile_for_gpu, exercise, sandbox))
 
 
-def _none_in_the_line_of(error):
-    """A name in the failed line whose value is None there; None if the line has no such name."""
-    *_, (frame, number) = traceback.walk_tb(error.__traceback__)
-    line = linecache.getline(frame.f_code.co_filename, number)
-    nothings = (name for name, value in frame.f_locals.items() if value is None)
-    return next((name for name in nothings if re.search(rf"\b{name}\b", line)), None)
+class _Compilation:
+    """Call `begin` once an answer looks right; `finish` waits, and raises as `compile_for_gpu`."""
+
+    def __init__(self, submit=None):
+        self._submit, self._result = submit, None
+
+    def begin(self):
+        if self._submit and self._result is None:
+            self._result = self._submit()
+
+    def finish(self):
+        if self._result:
+            self._result.result()
 
 
 def compile_for_gpu(exercise, answer):
     """Raise KernelTextError if Triton does not compile an answer for a GPU, which need not be here.
 
-    It writes no file and starts no program, but it may run Python that the answer's text calls.
+    answer: what `runnable` makes of it. Compiling writes no file and starts no program.
     """
-    text = text_of(exercise.name, answer)
-    if (exercise.name, text) not in _refusals:
-        _refusals[exercise.name, text] = _refusal(exercise, answer, text)
-    why = _refusals[exercise.name, text]
-    if why:
-        raise KernelTextError(
-            f"{exercise.name} runs here, but it does not compile for a GPU: {why}"
-        )
-
-
-def _refusal(exercise, answer, text):
-    cases = exercise.cases()
-    for turn, index in enumerate(exercise.compiled_cases):
+    for index in exercise.compiled_cases:
         try:
-            exercise.run(answer, cases[index], "meta")
-        except PlannedLaunch as planned:
-            why = refusal(planned, text, is_whole=turn == 0)
-            if why:
-                return why
-    return None
-
-
-@contextmanager
-def outputs_start_as_nan():
-    """In this context `torch.empty` returns tensors filled with NaN, or the largest integer."""
-    before = torch.are_deterministic_algorithms_enabled()
-    warned_only = torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True)
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before, warn_only=warned_only)
-
-
-def product(kernel, x, weight, replacing, device, config=None, epilogue=None, **how):
-    """y, on the CPU, of `matmul(kernel, ...)` with {name: answer} `replacing`, run on `device`.
-
-    On the CPU the interpreter checks every access and raises KernelFault for one out of bounds.
-    Elements that the kernel never stores are NaN. `Exercise.run` may return it as it is.
-    """
-    with outputs_start_as_nan():
-        given = (f.name for f in fields(weight) if f.init)
-        on_device = {name: _moved(getattr(weight, name), device) for name in given}
-        weight = replace(weight, **on_device)
-        y = matmul(kernel, x.to(device), weight, config, epilogue, replace=replacing, **how)
-    return y.cpu()
-
-
-def _moved(value, device):
-    return value.to(device) if isinstance(value, torch.Tensor) else value
+            exercise.run(answer, exercise.cases()[index], "meta")
+        except _Compiled as compiled:
+            if compiled.why:
+                raise KernelTextError(
+                    f"{exercise.name} runs here, but it does not compile for a GPU: {compiled.why}"
+                ) from None

@@ -5,12 +5,12 @@ from functools import cache, partial
 
 import torch
 
-from gemlite_edu.packing.plane_tiles import DEPTH, PlaneTiles, pack_with_high
-from gemlite_edu.runners.triton import launch, replaced
+from gemlite_edu.packing.plane_tiles import PlaneTiles, pack_with_high
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.exercise import Exercise
+from gemlite_lab.checker.triton_answers import product_of
+from gemlite_lab.sandbox.triton_products import dequantized
 
-_BLOCK_N = 32
 _SHAPES = {  # (nbits, word_bits): (N, K); K is ragged and exceeds one tile of 32-bit words
     (4, 32): (33, 272),
     (2, 16): (9, 528),
@@ -56,18 +56,8 @@ def _fresh(seed):
 
 
 def _run(answer, case, device):
-    layout, (N, K) = case.layout, case.W_q.shape
-    is_interpreted = device == "cpu"
-    block = 512 if is_interpreted else _BLOCK_N
-    dense = torch.full((N, layout.padded_K), torch.nan, device=device)
-    launch(
-        replaced("dequantize_weights", is_interpreted, {"unpack": answer}), is_interpreted,
-        (-(-N // block) * (layout.padded_K // layout.tile),),
-        case.words.to(device), None if case.high is None else case.high.to(device),
-        None, None, None, dense, N, layout.padded_K, watched=is_interpreted,
-        NBITS=layout.nbits, FIELDS=layout.fields, DEPTH=DEPTH, GROUP=None, FMA=False, BLOCK_N=block,
-    )  # fmt: skip
-    return dense[:, :K].cpu()
+    N = len(case.W_q)
+    return product_of(answer, dequantized, case.words, case.high, case.layout, N, device)
 
 
 UNPACK_TILE = Exercise(

@@ -91,7 +91,7 @@ def _raised(error, answer):
 
 def _words_of(error):
     try:
-        return str(error)
+        return str(error) + "".join(getattr(error, "__notes__", ()))
     except BaseException as another:
         return f"(its __str__ raises {type(another).__name__})"
 

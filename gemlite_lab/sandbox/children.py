@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from functools import cache
 from typing import BinaryIO, NamedTuple
 
@@ -32,12 +33,14 @@ class Template:
             start_new_session=True,
         )
         theirs.close()
+        self._one_at_a_time = threading.Lock()
         atexit.register(self._stop)
         self._next = self._ask_for_child()
 
     def take(self):
         """The child that stands ready; the next one is made meanwhile."""
-        child, self._next = self._next, self._ask_for_child()
+        with self._one_at_a_time:
+            child, self._next = self._next, self._ask_for_child()
         return child
 
     def _ask_for_child(self):

@@ -3,8 +3,8 @@
     python -m gemlite_lab.sandbox.template CONTROL [MODULE]
 
 CONTROL: a Unix socket. Each message on it brings the two descriptors of a new child: its connection
-to the checker, and a file for what it prints. MODULE: what to import first. The process holds
-nothing but imported modules, so a child finds nothing else in its memory.
+to the checker, and a file for what it prints. MODULE: what to import and prepare first. The process
+holds nothing but imported modules, so a child finds nothing else in its memory.
 """
 
 import gc
@@ -46,5 +46,5 @@ def _live_as_child(connection, printed):
 
 if __name__ == "__main__":
     for name in sys.argv[2:]:
-        import_module(name)
+        import_module(name).prepare()
     main(socket.socket(fileno=int(sys.argv[1])))

@@ -43,6 +43,10 @@ class PatientCard(RecordingCard):
         return super().clock()
 
 
+def prepare():
+    """Nothing is to be done before the first script."""
+
+
 def measure(script, settings, is_patient, first_interruptions, nbytes):
     """[(the script's result, its card's calls)] for a new card for each first interruption.
 

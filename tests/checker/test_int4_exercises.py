@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from gemlite_lab.checker import EXERCISES, splitk_scales
+from gemlite_lab.checker import EXERCISES
+from gemlite_lab.checker.runnable import runnable
 from gemlite_lab.checker.wrong_answers import as_answer, wrong_answers_to
+from gemlite_lab.sandbox.triton_products import splitk_scales_product
 
 NAMES = ("mixed_mm_transposed", "splitk_scales")
 CASES = [(name, case) for name in NAMES for case in EXERCISES[name].cases()]
@@ -74,10 +76,11 @@ def test_the_splitk_cases_have_what_the_text_promises():
 def test_as_found_it_passes_what_a_published_test_covers_and_no_other_case():
     exercise = EXERCISES["splitk_scales"]
     found = as_answer(exercise, AS_FOUND.text, "as_found")
-    passed = [
-        torch.equal(exercise.run(found, case, "cpu"), exercise.expected(case)[0])
-        for case in SPLITK_CASES
-    ]
+    with runnable(exercise, found) as sandbox:
+        passed = [
+            torch.equal(exercise.run(sandbox, case, "cpu"), exercise.expected(case)[0])
+            for case in SPLITK_CASES
+        ]
     assert passed == [True, False, False, False, False]
     first = SPLITK_CASES[0]
     assert first.config["SPLIT_K"] == first.scales.stride(0) == 1
@@ -102,7 +105,7 @@ def test_as_many_splits_as_one_likes_give_the_same():
     case = SPLITK_CASES[1]
     operands = case.x, case.packed, case.scales, case.zeros, case.group_size
     outputs = [
-        splitk_scales.splitk_scales_product(right, *operands, case.config["BLOCK_K"], splits)
+        splitk_scales_product(right, *operands, case.config["BLOCK_K"], splits)
         for splits in (1, 5, 16)
     ]
     assert all(torch.equal(outputs[0], y) for y in outputs)

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from gemlite_lab.checker import EXERCISES, splitk_group
+from gemlite_lab.checker import EXERCISES
+from gemlite_lab.checker.runnable import runnable
 from gemlite_lab.checker.wrong_answers import as_answer, wrong_answers_to
+from gemlite_lab.sandbox.triton_products import splitk_group_product
 
 SPLITK_GROUP = EXERCISES["splitk_group"]
 CASES = SPLITK_GROUP.cases()
@@ -34,10 +36,11 @@ def test_the_cases_have_what_the_text_promises():
 
 def test_as_found_it_passes_its_authors_test_and_no_other():
     found = as_answer(SPLITK_GROUP, AS_FOUND.text, "as_found")
-    passed = [
-        torch.equal(SPLITK_GROUP.run(found, case, "cpu"), SPLITK_GROUP.expected(case)[0])
-        for case in CASES
-    ]
+    with runnable(SPLITK_GROUP, found) as sandbox:
+        passed = [
+            torch.equal(SPLITK_GROUP.run(sandbox, case, "cpu"), SPLITK_GROUP.expected(case)[0])
+            for case in CASES
+        ]
     assert passed == [True, False, False, False, False]
 
 
@@ -60,7 +63,7 @@ def test_a_chunk_that_has_no_tile_adds_nothing():
     case = CASES[0]
     operands = case.x, case.W_q, case.scales, case.zeros
     whole, cut = (
-        splitk_group.splitk_group_product(right, *operands, case.group_size, case.block_k, chunks)
+        splitk_group_product(right, *operands, case.group_size, case.block_k, chunks)
         for chunks in (1, 3)
     )
     assert torch.equal(whole, cut)

@@ -8,11 +8,18 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from torch.overrides import _get_current_function_mode_stack
 
 from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_edu.runners.ahead_of_time import PlannedLaunch, refusal
 from gemlite_lab.checker import EXERCISES, CheckFailed, check, triton_answers
+from gemlite_lab.checker.runnable import runnable
 from gemlite_lab.checker.tiled_cases import exact_tiled
+from gemlite_lab.sandbox.triton_products import (
+    OutputsStartAsNaN,
+    splitk_group_product,
+    tiled_product,
+)
 
 RIGHT = Path(__file__).parent.parent / "right"
 TRITON = [name for name in EXERCISES if EXERCISES[name].is_triton]
@@ -112,10 +119,10 @@ def test_a_wrong_number_of_arguments_is_told():
 
 
 def test_outputs_start_as_nan_and_only_for_a_while():
-    with triton_answers.outputs_start_as_nan():
-        assert torch.empty(3).isnan().all()
+    with OutputsStartAsNaN():
+        assert torch.empty(3).isnan().all() and torch.ones(3).new_empty(2).isnan().all()
         assert torch.empty(3, dtype=torch.int32).unique().tolist() == [2**31 - 1]
-    assert not torch.are_deterministic_algorithms_enabled()
+    assert OutputsStartAsNaN not in map(type, _get_current_function_mode_stack())
 
 
 def test_a_product_is_that_of_the_replaced_kernel_and_is_watched():
@@ -129,12 +136,11 @@ def test_a_product_is_that_of_the_replaced_kernel_and_is_watched():
     ):  # fmt: skip
         tl.store(partial_ptr + tl.arange(0, 2), tl.load(x_ptr + M * K + tl.arange(0, 2)))
 
-    run = triton_answers.product
-    y = run("gemv", case.x, case.weight, {"unpack": unpack_tile}, "cpu")
+    y, _ = tiled_product(unpack_tile, "unpack", "gemv", case.x, case.weight)
     assert torch.equal(y.float(), right)
     outside = f"reads outside of its tensors: element {case.x.numel()} of x_ptr"
     with pytest.raises(KernelFault, match=outside):
-        run("gemv", case.x, case.weight, {"gemv": gemv}, "cpu")
+        tiled_product(gemv, "gemv", "gemv", case.x, case.weight)
 
 
 def leaves_a_loop(words, field: tl.constexpr, NBITS: tl.constexpr):
@@ -177,8 +183,9 @@ def has_branches_of_two_types(words, field: tl.constexpr, NBITS: tl.constexpr):
     ],
 )
 def test_what_triton_does_not_compile_is_one_sentence_with_its_line(answer, why):
-    with pytest.raises(KernelTextError) as caught:
-        triton_answers.compile_for_gpu(EXERCISES["unpack_tile"], answer)
+    exercise = EXERCISES["unpack_tile"]
+    with runnable(exercise, answer) as sandbox, pytest.raises(KernelTextError) as caught:
+        triton_answers.compile_for_gpu(exercise, sandbox)
     said = str(caught.value)
     assert said.startswith("unpack_tile runs here, but it does not compile for a GPU: ")
     assert why in said and "\n" not in said
@@ -190,20 +197,12 @@ def test_an_answer_that_does_not_compile_is_not_right(capsys):
     assert "right" not in capsys.readouterr().out
 
 
-def test_an_answer_is_compiled_once(monkeypatch):
-    def compiled_again(*_, **__):
-        raise AssertionError
-
-    triton_answers.compile_for_gpu(EXERCISES["unpack_tile"], unpack_tile)
-    monkeypatch.setattr(triton_answers, "refusal", compiled_again)
-    triton_answers.compile_for_gpu(EXERCISES["unpack_tile"], unpack_tile)
-
-
 def test_tiles_must_fit_the_shared_memory_of_a_gpu():
-    exercise, path = EXERCISES["splitk_group"], RIGHT / "splitk_group" / "group_of_each_k.py"
+    case, path = EXERCISES["splitk_group"].cases()[0], RIGHT / "splitk_group/group_of_each_k.py"
     answer = runpy.run_path(str(path))["splitk_group"]
+    operands = case.x, case.W_q, case.scales, case.zeros
     with pytest.raises(PlannedLaunch) as caught:
-        exercise.run(answer, exercise.cases()[0], "meta")
+        splitk_group_product(answer, *operands, case.group_size, case.block_k, 1, "meta")
     planned = caught.value
     planned.meta["BLOCK_K"] = 512
     why = refusal(planned, path.read_text())

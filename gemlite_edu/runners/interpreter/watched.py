@@ -53,10 +53,11 @@ def run_watched(kernel_name, tensors, run):
             is_same = _agree(result, place.flat())
             place.flat().copy_(result)
             if not is_same:
-                _doubt(f"{cause}. A GPU leaves that undefined, and {place.name} depends on it")
+                postpone(f"{cause}. A GPU leaves that undefined, and {place.name} depends on it")
 
 
-def _doubt(sentence):
+def postpone(sentence):
+    """Keep a doubt for the list of `doubts_postponed`; outside of it, raise it as a KernelFault."""
     doubts = _doubts.get()
     if doubts is None:
         raise KernelFault(sentence)

@@ -1,0 +1,115 @@
+"""The products whose Triton kernels a learner writes, or a part of such a kernel.
+
+The checker runs them in the process of the answer. `device` is "cpu" for the interpreter, which
+checks every access, "cuda", or "meta", where a launch raises PlannedLaunch. Elements of y that an
+answer never stores are NaN.
+"""
+
+from dataclasses import fields, replace
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from gemlite_edu.operators.int4_weight import Int4Weight
+from gemlite_edu.operators.mixed_mm import fused
+from gemlite_edu.operators.triton_product import Epilogue, matmul, triton_dtype
+from gemlite_edu.packing.plane_tiles import DEPTH
+from gemlite_edu.runners.interpreter.loads import count_loads
+from gemlite_edu.runners.triton import launch, replaced
+
+BLOCK_M, BLOCK_N = 16, 32
+_BLOCK_OF_CODES = 512  # rows of a program in the interpreter, which is slow for each program
+
+
+def dequantized(unpack, words, high, layout, N, device="cpu"):
+    """The codes (N, K) float32 of `words` and `high` in `layout`, by an answer to unpack_tile."""
+    is_interpreted = device == "cpu"
+    block = _BLOCK_OF_CODES if is_interpreted else BLOCK_N
+    dense = torch.full((N, layout.padded_K), torch.nan, device=device)
+    launch(
+        replaced("dequantize_weights", is_interpreted, {"unpack": unpack}), is_interpreted,
+        (-(-N // block) * (layout.padded_K // layout.tile),),
+        words.to(device), None if high is None else high.to(device),
+        None, None, None, dense, N, layout.padded_K, watched=is_interpreted,
+        NBITS=layout.nbits, FIELDS=layout.fields, DEPTH=DEPTH, GROUP=None, FMA=False, BLOCK_N=block,
+    )  # fmt: skip
+    return dense[:, : layout.K].cpu()
+
+
+def tiled_product(answer, name, kernel, x, weight, config=None, device="cpu"):
+    """(y float32, {tensor: loads of it}) of `matmul(kernel, ...)` with the answer as `name`."""
+    with count_loads({"scales": weight.scales, "zeros": weight.zeros}) as loads:
+        with OutputsStartAsNaN():
+            given = (f.name for f in fields(weight) if f.init)
+            weight = replace(weight, **{n: _moved(getattr(weight, n), device) for n in given})
+            y = matmul(
+                kernel, x.to(device), weight, config, Epilogue(torch.float32),
+                replace={name: answer},
+            )  # fmt: skip
+    return y.cpu(), {name: counted.times for name, counted in loads.items()}
+
+
+def splitk_group_product(kernel, x, W_q, scales, zeros, group_size, block_k, chunks, device="cpu"):
+    """y (M, N) float32 of an answer on the grid (N / 32, M / 16, chunks), summed over chunks.
+
+    scales, zeros: (groups, N). On the CPU the interpreter checks every access. Elements that the
+    answer never stores are NaN.
+    """
+    is_interpreted = device == "cpu"
+    (M, K), N = x.shape, len(W_q)
+    partial = torch.full((chunks, M, N), torch.nan, device=device)
+    launch(
+        replaced("gemm_splitk", is_interpreted, {"gemm_splitk": kernel}), is_interpreted,
+        (-(-N // BLOCK_N), -(-M // BLOCK_M), chunks),
+        *(tensor.to(device) for tensor in (x, W_q, scales, zeros)), partial, M, N, K,
+        GROUP=group_size, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=block_k,
+        watched=is_interpreted,
+    )  # fmt: skip
+    return partial.sum(0).cpu()
+
+
+def transposed_product(kernel, x, packed, scales, zeros, group_size, config, device="cpu"):
+    """y (M, K) of an answer to mixed_mm_transposed."""
+    weight = Int4Weight(*(t.to(device) for t in (packed, scales, zeros)), group_size)
+    with OutputsStartAsNaN():
+        y = fused(
+            x.to(device), weight, transposed=True, config=config,
+            replace={"mixed_mm_transposed": kernel},
+        )  # fmt: skip
+    return y.cpu()
+
+
+def splitk_scales_product(
+    kernel, x, packed, scales, zeros, group_size, block_k, splits, device="cpu"
+):
+    """y (M, N) float32 of an answer on the grid (N / 32, M / 16, splits), summed over splits.
+
+    On the CPU the interpreter checks every access. Elements that the answer never stores are NaN.
+    """
+    is_interpreted = device == "cpu"
+    tensors = x, packed, scales, zeros = [t.to(device) for t in (x, packed, scales, zeros)]
+    M, N = len(x), packed.shape[1]
+    partial = torch.full((splits, M, N), torch.nan, device=device)
+    launch(
+        replaced("mixed_mm", is_interpreted, {"mixed_mm": kernel}), is_interpreted,
+        (-(-N // BLOCK_N), -(-M // BLOCK_M), splits), *tensors, partial, M, N, x.shape[1],
+        *packed.stride(), *scales.stride(), GROUP=group_size, SPLIT_K=splits,
+        DTYPE=triton_dtype(torch.float32 if is_interpreted else x.dtype), BLOCK_M=BLOCK_M,
+        BLOCK_N=BLOCK_N, BLOCK_K=block_k, watched=is_interpreted,
+    )  # fmt: skip
+    return partial.sum(0).cpu()
+
+
+class OutputsStartAsNaN(TorchFunctionMode):
+    """In this context `torch.empty` returns tensors filled with NaN, or the largest integer."""
+
+    def __torch_function__(self, function, types, arguments=(), named=None):
+        result = function(*arguments, **(named or {}))
+        if function.__name__ in ("empty", "new_empty", "empty_like"):
+            is_float = result.dtype.is_floating_point
+            result.fill_(torch.nan if is_float else torch.iinfo(result.dtype).max)
+        return result
+
+
+def _moved(value, device):
+    return value.to(device) if isinstance(value, torch.Tensor) else value
