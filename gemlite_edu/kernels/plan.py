@@ -14,7 +14,8 @@ _MAX_ROWS = 8  # rows of x that share one pass over the packed weights
 class Launch(NamedTuple):
     """One launch of a CUDA text.
 
-    grid: (x, y) in blocks. threads: per block. shared_bytes: dynamic shared memory per block.
+    grid: (x, y) in blocks. threads: per block; the simulator also takes the shape of a block,
+    (x, y) or (x, y, z). shared_bytes: dynamic shared memory per block.
     integers: the arguments after the tensors. defines: {macro: value} to compile the text with.
     cluster: neighbouring blocks along grid x that can access each other's shared memory.
     starts_early: the kernel may start before the previous one ends; its text waits for that one's
@@ -22,7 +23,7 @@ class Launch(NamedTuple):
     """
 
     grid: tuple[int, int]
-    threads: int
+    threads: int | tuple[int, ...]
     shared_bytes: int = 0
     integers: tuple[int, ...] = ()
     defines: dict = {}
@@ -30,6 +31,22 @@ class Launch(NamedTuple):
     starts_early: bool = False
     text: str = ""
     entry: str = ""
+
+    @property
+    def block(self):
+        """The shape of a block: (x, y, z) in threads."""
+        shape = (self.threads,) if isinstance(self.threads, int) else self.threads
+        return (*shape, *(1,) * (3 - len(shape)))
+
+    @property
+    def threads_per_block(self):
+        return math.prod(self.block)
+
+    def __str__(self):
+        threads = (
+            self.threads if isinstance(self.threads, int) else " x ".join(map(str, self.threads))
+        )
+        return f"{self.grid[0]} x {self.grid[1]} blocks of {threads} threads"
 
 
 class Plan(NamedTuple):

@@ -66,8 +66,7 @@ class Program:
         library = simulator.build_instrumented_kernel(
             self.source, launch.entry, launch.defines, self.replace
         )
-        columns, rows = launch.grid
-        title = f"{title}: {columns} x {rows} blocks of {launch.threads} threads"
+        title = f"{title}: {launch}"
         arguments = _arguments(launch, tensors, y)
         return simulator.inspect_kernel(
             library, self.source, arguments, launch, self._time_limit, title, recorded

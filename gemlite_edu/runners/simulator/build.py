@@ -18,13 +18,17 @@ _HERE = Path(__file__).parent
 SHIM = _HERE / "shim"
 _KERNEL_FLAGS = (
     "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
-    "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off"
+    "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off -fcheck-new"
 ).split()
 # The runner that loads this library already has the C and C++ libraries.
 _LIBRARY_FLAGS = "-shared -nodefaultlibs -lgcc".split()
+# A kernel that calls one of these gets the runner's: the device heap's malloc, free, new, new[],
+# delete, delete[] (sized too), and the clock.
+_FROM_RUNNER = "malloc free _Znwm _Znam _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm clock".split()
+_LIBRARY_FLAGS += [f"-Wl,--wrap={name}" for name in _FROM_RUNNER]
 _RUNNER_FLAGS = "-std=c++17 -O2 -pthread -rdynamic -U_FORTIFY_SOURCE".split()
 _RUNNER_LIBRARIES = "-ldl -lrt".split()
-_VECTOR_TYPE = re.compile(r"\b(?:u?char4|u?int[24]|float[24])\b")
+_VECTOR_TYPE = re.compile(r"\b(?:u?(?:char|short|int|long|longlong)|float|double)[24]\b")
 _EXTERN_SHARED = re.compile(
     r"extern\s+__shared__\s+(?:__align__\s*\([^)]*\)\s*)?([\w:]+(?:\s+[\w:]+)*?)\s+(\w+)\s*\[\s*\]"
 )

@@ -55,6 +55,20 @@ def _signal(number, address, *position):
     return f"{where(*position)}: {_SIGNALS.get(int(number), wild)}"
 
 
+def _trap(*position):
+    return f"{where(*position)} called __trap(), which ends the kernel"
+
+
+def _assertion(block_x, block_y, thread, *condition):
+    return f"{where(block_x, block_y, thread)}: the assertion {' '.join(condition)} is false"
+
+
+def _heap(*position):
+    return (
+        f"{where(*position)} frees memory that malloc or new did not give, or that is free already"
+    )
+
+
 def _beyond_shared(offset, asked, block_x, block_y, _):
     return (
         f"block ({block_x}, {block_y}) wrote byte {offset} of its dynamic shared memory, "
@@ -88,7 +102,7 @@ def _stuck(operation, why, missing, block_x, block_y, thread):
             "is the shuffle inside an if?"
         )
     makes = "makes" if absent.startswith("lane ") else "make"
-    what = "a shuffle, vote or __syncwarp"
+    what = "a match or reduction" if operation == "match" else "a shuffle, vote or __syncwarp"
     if operation in _OF_WHOLE_WARP:
         what = f"{operation}, a matrix operation of the whole warp,"
     return (
@@ -158,6 +172,9 @@ _MATRIX_MISTAKES = {
 _SENTENCES = {
     "asleep": _asleep,
     "ended": _ended,
+    "assert": _assertion,
+    "heap": _heap,
+    "trap": _trap,
     "signal": _signal,
     "shared": _beyond_shared,
     "misaligned": _misaligned,

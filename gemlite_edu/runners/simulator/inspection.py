@@ -71,8 +71,7 @@ def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0):
     """
     text = text.removeprefix("\n")
     library = build_instrumented_kernel(text, entry, {})
-    columns, rows = launch.grid
-    title = f"{entry}: {columns} x {rows} blocks of {launch.threads} threads"
+    title = f"{entry}: {launch}"
     return inspect_kernel(library, text, arguments, launch, time_limit, title)
 
 
@@ -302,7 +301,7 @@ def _phases(rows, text):
     for row in rows:
         if row.startswith("phase "):
             end, *counts = map(int, row.split()[1:])
-            warps = -(-text.launch.threads // _WARP_SIZE)
+            warps = -(-text.launch.threads_per_block // _WARP_SIZE)
             requests = tuple(tuple(counts[4 * w : 4 * w + 4]) for w in range(warps))
             found.append(Phase(text.place(end), requests))
     return tuple(found)

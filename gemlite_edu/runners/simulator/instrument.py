@@ -19,7 +19,7 @@ from gemlite_edu.runners.simulator.program_order import JUMP, program_order
 _SHARED_GAP = 1024
 _CALL = re.compile(
     r"^\s+(?:callq?|bl)\s+(?:__tsan_((?:read|write)\w*)|__sanitizer_cov_trace_(pc)"
-    r"|sim_(barrier|sync_warp|vote|exchange|meet_to_load|meet_to_store|multiply|copy_async"
+    r"|sim_(barrier|count_barrier|sync_warp|vote|exchange|gather|active_mask|atomic|trap|meet_to_load|meet_to_store|multiply|copy_async"
     r"|memmove|memset))\b.*$",
     re.MULTILINE,
 )

@@ -20,6 +20,7 @@ _POISON = 0xFF
 _PRINTED_LINES = 100
 
 MAX_THREADS = 1024  # per block
+_MAX_DEPTH = 64  # of a block, in threads along z
 ASLEEP = "asleep"  # stands for the report of a runner that was killed
 SAME_AGAIN = ("done", "endless", ASLEEP)  # outcomes that a second run would only repeat
 
@@ -77,10 +78,11 @@ def run_kernel(library, arguments, launch, time_limit):
 
 def _check_launch(launch):
     limit = SIMULATED.shared_bytes_per_block
-    if min(launch.grid) < 1 or not 1 <= launch.threads <= MAX_THREADS:
+    has_threads = len(launch.block) == 3 and min(launch.block) > 0 and launch.block[2] <= _MAX_DEPTH
+    if min(launch.grid) < 1 or not (has_threads and launch.threads_per_block <= MAX_THREADS):
         raise ValueError(
-            f"a launch needs at least 1 x 1 blocks of 1 to {MAX_THREADS} threads, "
-            f"got {launch.grid[0]} x {launch.grid[1]} of {launch.threads}"
+            f"a launch needs at least 1 x 1 blocks, in z at most {_MAX_DEPTH} deep, of 1 to "
+            f"{MAX_THREADS} threads, got {launch.grid[0]} x {launch.grid[1]} of {launch.threads}"
         )
     if not 0 <= launch.shared_bytes <= limit:
         raise ValueError(f"shared_bytes must be from 0 to {limit}, got {launch.shared_bytes}")
@@ -112,7 +114,7 @@ def run_once(library, arguments, launch, time_limit, workers, sites="-"):
         with mmap.mmap(memory, max(total, mmap.PAGESIZE)) as room:
             _write(room, tensors, offsets)
             limit = SIMULATED.shared_bytes_per_block
-            numbers = [*launch.grid, launch.threads, launch.shared_bytes, limit]
+            numbers = [*launch.grid, *launch.block, launch.shared_bytes, limit]
             words = [time_limit, workers, *numbers, *_argument_words(arguments, offsets)]
             command = [build_runner(), library, memory, sites, filter_of_calls().hex(), *words]
             report, printed = _spawn(command, memory, wall_limit(time_limit))

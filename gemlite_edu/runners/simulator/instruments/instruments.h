@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 
+#include "../runner/device_heap.h"
 #include "../runner/time_limit.h"
 #include "lockstep.h"
 #include "watched_warps.h"
@@ -80,6 +81,7 @@ inline void begin_instruments(const char* sites_path) {
   instruments->sites.library = find_library().begin;
   for (const Tensor& t : tensors) {
     instruments->outputs.bytes.push_back(t.writable ? zeroed<OutputByte>(t.bytes) : nullptr);
+    instruments->outputs.atomics.emplace_back(nullptr);
   }
   before_last_line = write_unfinished_report;
   when_in_step = [](int first_lane, unsigned mask) { watch->join_clocks(first_lane, mask); };
@@ -110,7 +112,7 @@ inline void look_for_the_loop(uintptr_t place) {
   for (unsigned known = first_block; own < known && !first_block.compare_exchange_weak(known, own);) {}
   if (!fatal_place || place < fatal_place) {
     fatal_place = place;
-    thread = sim_here.thread_index.x;
+    thread = static_cast<unsigned>(block->current);
   }
   ++seen;
   const bool is_first = own == first_block && seen >= ENOUGH;
@@ -149,10 +151,10 @@ inline bool is_own(const void* address) {
   if (!watch || !size || is_own(address)) return;
   Event& event = watch->lanes[static_cast<size_t>(block->current)].event;
   if (!watch->locate(reinterpret_cast<uintptr_t>(address), event)) {
-    if (watch->is_of_compiler(address)) return;
+    if (watch->is_of_compiler(address) || device_heap.contains(address, size)) return;
     fatal_place = reinterpret_cast<uintptr_t>(place);
-    report("signal %d %p %u %u %u", SIGSEGV, address, sim_here.block_index.x,
-           sim_here.block_index.y, sim_here.thread_index.x);
+    report("signal %d %p %u %u %d", SIGSEGV, address, sim_here.block_index.x,
+           sim_here.block_index.y, block->current);
   }
   event.size = static_cast<unsigned>(size);
   event.writes = writes;

@@ -6,6 +6,7 @@
 #pragma once
 #include <vector>
 
+#include "../runner/block_barrier.h"
 #include "../runner/fibers.h"
 #include "../runner/warp_operations.h"
 #include "watch.h"
@@ -28,7 +29,7 @@ class Lockstep {
       }
       if (done == lanes_.size()) return;
       if (done + at_barrier == lanes_.size()) pass_barrier();
-      else if (!progress) stop_stuck();
+      else if (!progress && !tell_active_masks(lanes_)) stop_stuck();
     }
   }
 
@@ -122,9 +123,7 @@ class Lockstep {
       if (lane / WARP_SIZE != checked_warp) check_nobody_left(lane);
       checked_warp = lane / WARP_SIZE;
     }
-    for (Lane& lane : lanes_) {
-      if (lane.state == State::AT_BARRIER) lane.state = State::READY;
-    }
+    let_pass_barrier(lanes_);
     watch_.pass_barrier(watch_.sites.site(event(earliest).place));
   }
 

@@ -60,6 +60,17 @@ T* zeroed(size_t count) {
   return static_cast<T*>(room);
 }
 
+// The atomic operations on one byte: of the last block that had one three, as of readers, and one of
+// a block before.
+struct AtomicByte {
+  uint64_t block, other_block;
+  SharedByte accesses;
+  Access other;
+
+  const Access* race_with(int thread, uint64_t in_block, uint32_t epoch, const LaneClock&) const;
+  void remember(const Access& access, uint64_t in_block, const LaneClock&);
+};
+
 // One byte of an output. Blocks are numbered from 1; 0 is nobody.
 struct OutputByte {
   uint64_t writing_block, reading_block;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -27,8 +29,9 @@ struct Event {
   unsigned size = 0;
   bool writes = false;
   // BYTES: copied with no type that says how they are aligned. ASYNC: by an asynchronous copy,
-  // whose addresses were checked, and which no compiler joins with another.
-  enum Manner { TYPED, BYTES, ASYNC } manner = TYPED;
+  // whose addresses were checked, and which no compiler joins with another. ATOMIC: reads, writes,
+  // and lets no other thread between; ATOMIC_WRITE: does not read.
+  enum Manner { TYPED, BYTES, ASYNC, ATOMIC, ATOMIC_WRITE } manner = TYPED;
 };
 
 struct WatchedLane {
@@ -43,8 +46,21 @@ inline thread_local uintptr_t fatal_place = 0;
 
 struct Outputs {
   std::vector<OutputByte*> bytes;  // of each tensor; null for inputs
+  std::deque<std::atomic<AtomicByte*>> atomics;  // likewise; null until there is an operation
   std::array<std::mutex, 64> locks;  // of bytes, by their number
 
+  bool is_written(int tensor, int64_t byte) const {
+    const auto t = static_cast<size_t>(tensor);
+    const AtomicByte* of_tensor = atomics[t];
+    return bytes[t][byte].writing_block || (of_tensor && of_tensor[byte].block);
+  }
+  AtomicByte* atomics_for(const Event& event) {
+    static std::mutex creating;
+    const std::lock_guard<std::mutex> lock(creating);
+    std::atomic<AtomicByte*>& found = atomics[static_cast<size_t>(event.object)];
+    if (!found) found = zeroed<AtomicByte>(tensors[static_cast<size_t>(event.object)].bytes);
+    return found;
+  }
   std::mutex& lock_of(int64_t byte) { return locks[static_cast<size_t>(byte) % locks.size()]; }
 };
 
@@ -112,6 +128,7 @@ class Watch {
   uint32_t first_epoch_ = 0;
   size_t phase_ = 0;
   SharedByte* shadow_ = nullptr;
+  AtomicByte* shared_atomics_ = nullptr;  // null until there is an atomic operation
   Pending pending_;
   Trace latest_;
 
@@ -138,6 +155,12 @@ class Watch {
   void check_shared(const Event& event, int thread);
   bool add_pending(const Event& event, int thread, size_t at);
   void check_output(const Event& event, int thread);
+  bool is_written_atomically(const AtomicByte& byte) const;
+  void check_shared_atomic(const Event& event, int thread, size_t at);
+  const Access* atomic_in_race(size_t at, unsigned size, int thread) const;
+  void check_output_atomic(const Event& event, int thread);
+  bool add_race_with_atomic(const Event& event, int thread, int64_t at, uint64_t block,
+                            const LaneClock& clock);
   bool add_output_race(const Event& event, int thread, const OutputByte& byte, uint64_t block,
                        const LaneClock& clock);
   bool has_lane_behind_loop(int warp, uintptr_t place) const;

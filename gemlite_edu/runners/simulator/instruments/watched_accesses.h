@@ -1,5 +1,6 @@
 // What is wrong with one access: outside, misaligned, unwritten, a race.
 #pragma once
+#include "watched_atomics.h"
 #include "watched_copies.h"
 
 // Bytes that one instruction moves of it.
@@ -9,7 +10,7 @@ inline unsigned piece_of(const Event& e) {
 }
 
 inline void Watch::check(const Event& e, int thread) {
-  if (e.manner == Event::TYPED && e.offset % e.size != 0) {
+  if ((e.manner == Event::TYPED || is_atomic(e)) && e.offset % e.size != 0) {
     add_finding(Fault::MISALIGNED, e, thread);
     fatal_place = e.place;
     report("misaligned access");
@@ -49,11 +50,12 @@ inline void Watch::check_shared(const Event& e, int thread) {
   const auto array = static_cast<size_t>(e.object) - tensors.size();
   const size_t at = sites.arrays[array].offset + static_cast<size_t>(e.offset);
   if (add_pending(e, thread, at)) return;
+  if (is_atomic(e)) return check_shared_atomic(e, thread, at);
   SharedByte* bytes = shadow_ + at;
   const Access now = access_of(e.place, thread);
   const LaneClock& clock = lanes[static_cast<size_t>(thread)].clock;
-  const Access* race = nullptr;
-  bool race_writes = false, unwritten = false;
+  const Access* race = atomic_in_race(at, e.size, thread);
+  bool race_writes = race != nullptr, unwritten = false;
   for (unsigned i = 0; i < e.size; ++i) {
     SharedByte& byte = bytes[i];
     if (is_race(byte.writer, thread, epoch, clock)) race = &byte.writer, race_writes = true;
@@ -62,7 +64,8 @@ inline void Watch::check_shared(const Event& e, int thread) {
         if (!race && is_race(reader, thread, epoch, clock)) race = &reader;
       }
     } else {
-      unwritten |= byte.writer.epoch < first_epoch_;
+      unwritten |= byte.writer.epoch < first_epoch_ &&
+                   !(shared_atomics_ && is_written_atomically(shared_atomics_[at + i]));
     }
     if (race) break;
   }
@@ -75,6 +78,7 @@ inline void Watch::check_shared(const Event& e, int thread) {
 }
 
 inline void Watch::check_output(const Event& e, int thread) {
+  if (is_atomic(e)) return check_output_atomic(e, thread);
   const Access now = access_of(e.place, thread);
   const LaneClock& clock = lanes[static_cast<size_t>(thread)].clock;
   const uint64_t block = uint64_t(moment_.block) + 1;
@@ -82,7 +86,8 @@ inline void Watch::check_output(const Event& e, int thread) {
   for (int64_t i = e.offset; i < e.offset + e.size; ++i) {
     const std::lock_guard<std::mutex> lock(outputs.lock_of(i));
     OutputByte& byte = outputs.bytes[static_cast<size_t>(e.object)][i];
-    unwritten |= !e.writes && !byte.writing_block;
+    unwritten |= !e.writes && !outputs.is_written(e.object, i);
+    if (!races) races = add_race_with_atomic(e, thread, i, block, clock);
     if (!races) races = add_output_race(e, thread, byte, block, clock);
     if (e.writes) {
       byte.writing_block = block;

@@ -79,10 +79,12 @@ inline void Watch::add_unwritten_outputs() {
   for (size_t t = 0; t < tensors.size(); ++t) {
     if (!tensors[t].writable) continue;
     const int64_t element_bytes = tensors[t].element_bytes;
-    const auto is_written = [](const OutputByte& byte) { return byte.writing_block != 0; };
     for (int64_t i = 0; i < static_cast<int64_t>(tensors[t].bytes); i += element_bytes) {
-      const OutputByte* first = outputs.bytes[t] + i;
-      if (std::all_of(first, first + element_bytes, is_written)) continue;
+      bool is_written = true;
+      for (int64_t byte = i; byte < i + element_bytes; ++byte) {
+        is_written &= outputs.is_written(static_cast<int>(t), byte);
+      }
+      if (is_written) continue;
       Finding found;
       found.count = 1;
       found.moment = {0, 0};

@@ -5,9 +5,21 @@
 #include "faults.h"
 #include "fibers.h"
 
-inline void wait_at_block_barrier() {
-  block->lanes[block->current].state = State::AT_BARRIER;
+inline void wait_at_block_barrier(int predicate = 0) {
+  Lane& self = block->lanes[static_cast<size_t>(block->current)];
+  self.given = static_cast<uint64_t>(predicate);
+  self.state = State::AT_BARRIER;
   yield_to_scheduler();
+}
+
+// All lanes that still run have come.
+inline void let_pass_barrier(std::vector<Lane>& lanes) {
+  block->predicates = 0;
+  for (Lane& lane : lanes) {
+    if (lane.state != State::AT_BARRIER) continue;
+    block->predicates += static_cast<int>(lane.given);
+    lane.state = State::READY;
+  }
 }
 
 // Run the lanes in order, each up to its next barrier, until all have ended.
@@ -28,10 +40,8 @@ inline void run_block(std::vector<Lane>& lanes) {
     }
     if (done == lanes.size()) return;
     if (done + at_barrier == lanes.size()) {
-      for (Lane& lane : lanes) {
-        if (lane.state == State::AT_BARRIER) lane.state = State::READY;
-      }
-    } else if (!progress) {
+      let_pass_barrier(lanes);
+    } else if (!progress && !tell_active_masks(lanes)) {
       report_stuck(lanes);
     }
   }

@@ -53,8 +53,8 @@ inline const char* mistake_in_copy(const void* to, const void* from, size_t byte
 inline void check_copy(const void* to, const void* from, size_t bytes, size_t zero_filled) {
   const char* mistake = mistake_in_copy(to, from, bytes, zero_filled);
   if (!mistake) return;
-  report("copy %s %zu %zu %u %u %u", mistake, bytes, zero_filled, sim_here.block_index.x,
-         sim_here.block_index.y, sim_here.thread_index.x);
+  report("copy %s %zu %zu %u %u %d", mistake, bytes, zero_filled, sim_here.block_index.x,
+         sim_here.block_index.y, block->current);
 }
 
 // Starts a copy; until it is delivered, its destination holds no valid data.

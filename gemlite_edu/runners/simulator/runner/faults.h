@@ -30,24 +30,24 @@ inline uintptr_t instruction_of(const void* context) {
 
 inline void on_fault(int signal, siginfo_t* info, void* context) {
   const SimHere& here = sim_here;
+  const int lane = block ? block->current : 0;
   if (is_in_own_stack_guard(info->si_addr)) {
-    report("stack %zu -1 %u %u %u", STACK >> 10, here.block_index.x, here.block_index.y,
-           here.thread_index.x);
+    report("stack %zu -1 %u %u %d", STACK >> 10, here.block_index.x, here.block_index.y, lane);
   }
   interrupted_at = instruction_of(context);
   if (info->si_code == SI_KERNEL) {  // x86: an aligned access of 16 bytes at another address
-    report("misaligned %u %u %u", here.block_index.x, here.block_index.y, here.thread_index.x);
+    report("misaligned %u %u %d", here.block_index.x, here.block_index.y, lane);
   }
   auto* address = static_cast<unsigned char*>(info->si_addr);
   if (signal == SIGSEGV || signal == SIGBUS) {
     if (const Tensor* t = find_tensor(address)) {
       const bool inside = address >= t->region && address < t->region + t->region_bytes;
-      report("%s %s %td %u %u %u", inside ? "readonly" : "outside", t->name.c_str(), address - t->data,
-             here.block_index.x, here.block_index.y, here.thread_index.x);
+      report("%s %s %td %u %u %d", inside ? "readonly" : "outside", t->name.c_str(), address - t->data,
+             here.block_index.x, here.block_index.y, lane);
     }
   }
-  report("signal %d %p %u %u %u", signal, info->si_addr, here.block_index.x, here.block_index.y,
-         here.thread_index.x);
+  report("signal %d %p %u %u %d", signal, info->si_addr, here.block_index.x, here.block_index.y,
+         lane);
 }
 
 inline void catch_faults() {

@@ -30,8 +30,15 @@ inline void create_lanes(size_t count) {
   }
 }
 
+// Lanes are numbered along x first.
+inline uint3 thread_index_of(unsigned lane) {
+  const dim3& shape = launch.block;
+  if (lane < shape.x) return {lane, 0, 0};
+  return {lane % shape.x, lane / shape.x % shape.y, lane / shape.x / shape.y};
+}
+
 inline void resume(int index) {
   block->current = index;
-  sim_here.thread_index = {static_cast<unsigned>(index), 0, 0};
+  sim_here.thread_index = thread_index_of(static_cast<unsigned>(index));
   switch_stack(&block->scheduler, block->lanes[static_cast<size_t>(index)].stack);
 }

@@ -13,13 +13,13 @@ constexpr size_t STACK_GUARD = size_t(1) << 20;
 constexpr size_t STACK_ROOM = STACK_GUARD + STACK;
 constexpr int WARP_SIZE = 32;
 
-enum class WarpOperation { EXCHANGE, VOTE, SYNC, LOAD_MATRIX, STORE_MATRIX, MULTIPLY };
+enum class WarpOperation { EXCHANGE, VOTE, SYNC, GATHER, LOAD_MATRIX, STORE_MATRIX, MULTIPLY };
 inline const char* name_of(WarpOperation operation) {
-  constexpr const char* NAMES[] = {"shuffle",          "vote",              "__syncwarp",
+  constexpr const char* NAMES[] = {"shuffle",          "vote",              "__syncwarp", "match",
                                    "load_matrix_sync", "store_matrix_sync", "mma_sync"};
   return NAMES[static_cast<int>(operation)];
 }
-enum class State { READY, AT_BARRIER, AT_WARP_OPERATION, AT_PHASE, DONE };
+enum class State { READY, AT_BARRIER, AT_WARP_OPERATION, AT_ACTIVE_MASK, AT_PHASE, DONE };
 
 struct Lane {
   unsigned char* stack_guard = nullptr;
@@ -27,10 +27,12 @@ struct Lane {
   State state = State::DONE;
   unsigned mask = 0;     // of the warp operation it waits at
   WarpOperation operation = WarpOperation::SYNC;
-  uint64_t given = 0;    // its value there
+  uint64_t given = 0;    // its value there, or its predicate at a barrier
   int source = 0;
   uint64_t taken = 0;    // what the exchange gave it
   unsigned ballot = 0;
+  uint64_t* gathered = nullptr;  // where it wants the values of all lanes
+  const void* place = nullptr;   // where it asks which lanes are active
   const void* matrices = nullptr;  // what a matrix operation has from it
   int line = 0;  // of the text where that operation stands, if the instruments know it
   const uint64_t* barrier = nullptr;  // in shared memory, for the end of whose phase it waits
@@ -41,6 +43,7 @@ struct Launch {
   void (*run_lane)(void**);
   std::vector<void*> arguments;
   unsigned grid_x, grid_y, threads;
+  dim3 block;  // its shape: threads in all
   size_t shared_bytes, shared_limit;  // dynamic: what the launch asked for, what a block may have
 };
 inline Launch launch;
@@ -50,6 +53,7 @@ struct Block {
   std::vector<Lane> lanes;
   void* scheduler = nullptr;  // its stack, while a lane runs
   int current = 0;
+  int predicates = 0;  // lanes that came to the last barrier with predicate 1
 };
 inline thread_local Block* block = nullptr;
 

@@ -1,7 +1,7 @@
 // The simulator's process: runs one launch of one kernel and exits.
 //
 //   runner KERNEL.so MEMFD SITES FILTER TIME_LIMIT WORKERS
-//          GRID_X GRID_Y THREADS SHARED_BYTES SHARED_LIMIT ARGUMENT...
+//          GRID_X GRID_Y THREADS_X THREADS_Y THREADS_Z SHARED_BYTES SHARED_LIMIT ARGUMENT...
 //   SITES    = the file that instrument.py wrote for an instrumented kernel, or - for a plain one
 //   FILTER   = the system calls that the kernel may not make, see confinement.h
 //   ARGUMENT = p:NAME:OFFSET:BYTES:ELEMENT_BYTES:ACCESS   tensor in the memfd, ACCESS r or w
@@ -24,9 +24,11 @@
 #include <thread>
 #include <vector>
 
+#include "atomics.h"
 #include "block_barrier.h"
 #include "confinement.h"
 #include "copies.h"
+#include "device_heap.h"
 #include "faults.h"
 #include "../instruments/instruments.h"
 #include "fibers.h"
@@ -57,7 +59,7 @@ void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dy
   own.lanes = std::vector<Lane>(launch.threads);
   block = &own;
   if (!create_lanes_unless_too_late(next)) return;
-  sim_here.block_size = {launch.threads, 1, 1};
+  sim_here.block_size = launch.block;
   sim_here.grid_size = {launch.grid_x, launch.grid_y, 1};
   touch_shared();
   library_here = find_library();
@@ -77,6 +79,11 @@ void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dy
     }
   }
   if (watch) merge_into_report(*watch);
+}
+
+dim3 block_shape(char** words) {
+  const auto number = [](const char* word) { return static_cast<unsigned>(atol(word)); };
+  return {number(words[0]), number(words[1]), number(words[2])};
 }
 
 std::vector<std::string> split(const std::string& text) {
@@ -114,6 +121,11 @@ void sim_barrier() {
   stop_before(Event::MEETING, __builtin_return_address(0));
   wait_at_block_barrier();
 }
+int sim_count_barrier(int predicate) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  wait_at_block_barrier(predicate);
+  return block->predicates;
+}
 void sim_sync_warp(unsigned mask) {
   stop_before(Event::MEETING, __builtin_return_address(0));
   meet_warp(WarpOperation::SYNC, mask, 0, 0);
@@ -127,6 +139,39 @@ uint64_t sim_exchange(unsigned mask, uint64_t value, int source) {
   stop_before(Event::MEETING, __builtin_return_address(0));
   meet_warp(WarpOperation::EXCHANGE, mask, value, source);
   return block->lanes[block->current].taken;
+}
+
+unsigned sim_gather(unsigned mask, uint64_t value, uint64_t* values) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  return gather(mask, value, values);
+}
+unsigned sim_active_mask() {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  return wait_for_active_mask(__builtin_return_address(0));
+}
+
+uint64_t sim_atomic(void* address, unsigned bytes, SimAtomic operation, uint64_t operand,
+                    uint64_t compare) {
+  const bool reads = operation != SimAtomic::EXCHANGE;
+  watch_access(address, bytes, true, __builtin_return_address(0),
+               reads ? Event::ATOMIC : Event::ATOMIC_WRITE);
+  return change_atomically(address, bytes, operation, operand, compare);
+}
+
+uint64_t sim_clock() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+extern "C" clock_t __wrap_clock() { return static_cast<clock_t>(sim_clock()); }
+void sim_trap() {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  report("trap %u %u %d", sim_here.block_index.x, sim_here.block_index.y, block->current);
+}
+// What a kernel's assert calls; its library finds the runner's before the C library's.
+extern "C" void __assert_fail(const char* condition, const char*, unsigned, const char*) noexcept {
+  report("assert %u %u %d %s", sim_here.block_index.x, sim_here.block_index.y, block->current,
+         condition);
 }
 
 void sim_meet_to_load(const SimMatrix* own) {
@@ -182,10 +227,11 @@ int main(int, char** argv) {
   keep_stdout_for_reports();
   launch.grid_x = static_cast<unsigned>(atol(argv[7]));
   launch.grid_y = static_cast<unsigned>(atol(argv[8]));
-  launch.threads = static_cast<unsigned>(atol(argv[9]));
-  launch.shared_bytes = static_cast<size_t>(atol(argv[10]));
-  launch.shared_limit = static_cast<size_t>(atol(argv[11]));
-  char** first = argv + 12;
+  launch.block = block_shape(argv + 9);
+  launch.threads = launch.block.x * launch.block.y * launch.block.z;
+  launch.shared_bytes = static_cast<size_t>(atol(argv[12]));
+  launch.shared_limit = static_cast<size_t>(atol(argv[13]));
+  char** first = argv + 14;
   char** last = first;
   while (*last) ++last;
 

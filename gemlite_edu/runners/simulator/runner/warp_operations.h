@@ -21,7 +21,9 @@ inline void complete_warp_operation(Lane* warp, unsigned mask) {
     if (!(mask >> i & 1)) continue;
     Lane& lane = warp[i];
     lane.taken = mask >> lane.source & 1 ? warp[lane.source].given : ~uint64_t(0);
-    lane.ballot = ballot;
+    lane.ballot = lane.operation == WarpOperation::GATHER ? mask : ballot;
+    for (int j = 0; lane.gathered && j < WARP_SIZE; ++j) lane.gathered[j] = warp[j].given;
+    lane.gathered = nullptr;
     lane.state = State::READY;
     orders_memory |= lane.operation == WarpOperation::SYNC;
   }
@@ -34,7 +36,8 @@ inline bool is_at_the_same_operation(const Lane& a, const Lane& b) {
 }
 
 inline bool is_done_without_ended_lanes(WarpOperation operation) {
-  return operation == WarpOperation::VOTE || operation == WarpOperation::SYNC;
+  return operation == WarpOperation::VOTE || operation == WarpOperation::SYNC ||
+         operation == WarpOperation::GATHER;
 }
 
 // Lanes that have ended need not come to a vote or a __syncwarp (CUDA C++ Programming Guide, "Warp
@@ -78,6 +81,45 @@ inline void meet_warp(WarpOperation operation, unsigned mask, uint64_t value, in
   self.state = State::AT_WARP_OPERATION;
   complete_if_all_came(self, first);
   yield_to_scheduler();
+}
+
+// The caller has said where the values go.
+inline unsigned gather(unsigned mask, uint64_t value, uint64_t* values) {
+  block->lanes[static_cast<size_t>(block->current)].gathered = values;
+  meet_warp(WarpOperation::GATHER, mask, value, 0);
+  return block->lanes[static_cast<size_t>(block->current)].ballot;
+}
+
+// Which lanes are active together is not defined: here, those that have come to this call when no
+// lane can go on.
+inline unsigned wait_for_active_mask(const void* place) {
+  Lane& self = block->lanes[static_cast<size_t>(block->current)];
+  self.place = place;
+  self.state = State::AT_ACTIVE_MASK;
+  yield_to_scheduler();
+  return block->lanes[static_cast<size_t>(block->current)].ballot;
+}
+
+// Called when no lane can go on: lanes of a warp that asked at the same place learn of each other.
+inline bool tell_active_masks(std::vector<Lane>& lanes) {
+  bool told = false;
+  for (size_t first = 0; first < lanes.size(); first += WARP_SIZE) {
+    const void* place = nullptr;
+    unsigned active = 0;
+    const size_t end = std::min(first + WARP_SIZE, lanes.size());
+    for (size_t i = first; i < end; ++i) {
+      if (lanes[i].state != State::AT_ACTIVE_MASK) continue;
+      if (!place) place = lanes[i].place;
+      active |= (lanes[i].place == place ? 1u : 0u) << (i - first);
+    }
+    for (size_t i = first; i < end; ++i) {
+      if (!(active >> (i - first) & 1)) continue;
+      lanes[i].ballot = active;
+      lanes[i].state = State::READY;
+      told = true;
+    }
+  }
+  return told;
 }
 
 // CUDA asks it of the whole warp at one place: lanes of another line of the text do not meet.

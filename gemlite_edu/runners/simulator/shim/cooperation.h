@@ -3,11 +3,22 @@
 #include <stdint.h>
 
 struct uint3 { unsigned x, y, z; };
-struct dim3 { unsigned x, y, z; };
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+  constexpr operator uint3() const { return {x, y, z}; }
+};
 
 struct SimHere {
   uint3 thread_index, block_index;
   dim3 block_size, grid_size;
+};
+
+// What an atomic operation leaves where it found a number. Numbers are as wide as the access.
+enum class SimAtomic {
+  ADD, SUBTRACT, ADD_FLOAT, ADD_DOUBLE, ADD_HALVES, ADD_BFLOAT16S, EXCHANGE, LEAST, MOST,
+  LEAST_SIGNED, MOST_SIGNED, INCREMENT, DECREMENT, AND, OR, XOR, COMPARE_AND_SWAP
 };
 
 // A matrix in memory; to load or store it, all lanes of a warp must pass the same description.
@@ -29,11 +40,24 @@ struct SimProduct {
 extern "C" {
 extern __thread SimHere sim_here;
 void sim_barrier();
+// The number of threads that came to this barrier with predicate 1.
+int sim_count_barrier(int predicate);
 void sim_sync_warp(unsigned mask);
+// The lanes of the warp that have come to this place, when no other lane can go on.
+unsigned sim_active_mask();
 // Ballot of `predicate` over the lanes in `mask`.
 unsigned sim_vote(unsigned mask, unsigned predicate);
 // `value` of lane `source` of this warp; bits all set if that lane is not in `mask`.
 uint64_t sim_exchange(unsigned mask, uint64_t value, int source);
+// Writes the value of each lane in `mask` to values[lane]; returns the lanes that came.
+unsigned sim_gather(unsigned mask, uint64_t value, uint64_t* values);
+// What was at the address, before the operation.
+uint64_t sim_atomic(void* address, unsigned bytes, SimAtomic operation, uint64_t operand,
+                    uint64_t compare);
+// Nanoseconds since some moment.
+uint64_t sim_clock();
+// Ends the run with a report of who called.
+[[noreturn]] void sim_trap();
 // All lanes of the warp come and name their matrix, before each moves its own elements.
 void sim_meet_to_load(const SimMatrix* own);
 void sim_meet_to_store(const SimMatrix* own);

@@ -1,0 +1,60 @@
+// Between floats and integers, with a rounding. CUDA Math API, "Type Casting Intrinsics": what does
+// not fit becomes the nearest integer that does.
+#pragma once
+#include <limits>
+
+#include "float_rounding.h"
+
+template <SimRounding rounding>
+double sim_round_to_integer(double value) {
+  if (rounding == SimRounding::ZERO) return trunc(value);
+  if (rounding == SimRounding::UP) return ceil(value);
+  if (rounding == SimRounding::DOWN) return floor(value);
+  return rint(value);
+}
+
+// No number becomes 0, and in 64 bits the sign bit alone.
+template <typename Integer, SimRounding rounding>
+Integer sim_to_integer(double value) {
+  using Limits = std::numeric_limits<Integer>;
+  if (value != value) return sizeof(Integer) < 8 ? 0 : static_cast<Integer>(1ull << 63);
+  const double rounded = sim_round_to_integer<rounding>(value);
+  if (rounded <= static_cast<double>(Limits::min())) return Limits::min();
+  if (rounded >= ldexp(1.0, Limits::digits)) return Limits::max();
+  return static_cast<Integer>(rounded);
+}
+
+template <typename Integer>
+SimExact sim_exact_of(Integer value) {
+  const double near = static_cast<double>(value);
+  const __int128 rest = static_cast<__int128>(value) - static_cast<__int128>(near);
+  return {near, static_cast<double>(rest)};
+}
+template <SimRounding rounding, typename Integer>
+float sim_float_of_integer(Integer value) {
+  if (rounding == SimRounding::NEAREST) return static_cast<float>(value);
+  return sim_round_to_float<rounding>(sim_exact_of(value));
+}
+
+#define SIM_CONVERSION(NAME, T, MODE, ROUNDING)                                                 \
+  inline T __float2##NAME##_##MODE(float v) { return sim_to_integer<T, ROUNDING>(v); }          \
+  inline T __double2##NAME##_##MODE(double v) { return sim_to_integer<T, ROUNDING>(v); }        \
+  inline float __##NAME##2float_##MODE(T v) { return sim_float_of_integer<ROUNDING>(v); }
+#define SIM_CONVERSIONS(MODE, ROUNDING)                      \
+  SIM_CONVERSION(int, int, MODE, ROUNDING)                   \
+  SIM_CONVERSION(uint, unsigned, MODE, ROUNDING)             \
+  SIM_CONVERSION(ll, long long, MODE, ROUNDING)              \
+  SIM_CONVERSION(ull, unsigned long long, MODE, ROUNDING)    \
+  inline float __double2float_##MODE(double v) { return sim_round_to_float<ROUNDING>({v, 0}); }
+SIM_CONVERSIONS(rz, SimRounding::ZERO)
+SIM_CONVERSIONS(ru, SimRounding::UP)
+SIM_CONVERSIONS(rd, SimRounding::DOWN)
+SIM_CONVERSION(int, int, rn, SimRounding::NEAREST)
+SIM_CONVERSION(uint, unsigned, rn, SimRounding::NEAREST)
+SIM_CONVERSION(ll, long long, rn, SimRounding::NEAREST)
+SIM_CONVERSION(ull, unsigned long long, rn, SimRounding::NEAREST)
+inline float __double2float_rn(double v) { return static_cast<float>(v); }
+inline double __int2double_rn(int v) { return v; }
+inline double __uint2double_rn(unsigned v) { return v; }
+inline double __ll2double_rn(long long v) { return static_cast<double>(v); }
+inline double __ull2double_rn(unsigned long long v) { return static_cast<double>(v); }

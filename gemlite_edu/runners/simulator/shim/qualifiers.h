@@ -1,0 +1,33 @@
+// CUDA's words for functions and variables, and what a thread knows of its place.
+#pragma once
+#include "cooperation.h"
+
+// A kernel stays a function of its own: around it arguments are read, which is no access of its.
+#define __global__ __attribute__((noipa))
+#define __device__
+#define __host__
+#define __managed__
+#define __grid_constant__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __inline_hint__
+#define __constant__ static const
+#define __restrict__ __restrict
+#define __launch_bounds__(...)
+#define __maxnreg__(n)
+#define __align__(n) __attribute__((aligned(n)))
+#define __builtin_assume(condition) static_cast<void>(0)
+// One block is one thread of the host, its lanes are fibers on it.
+// "used": an array that nothing writes must not become a constant.
+#define __shared__ __attribute__((used)) thread_local
+
+#define threadIdx (sim_here.thread_index)
+#define blockIdx (sim_here.block_index)
+#define blockDim (sim_here.block_size)
+#define gridDim (sim_here.grid_size)
+constexpr int warpSize = 32;
+
+// nvcc knows these names of glibc without an include.
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
