@@ -207,6 +207,12 @@ def _call(function):
     return f"{function.name}({', '.join(operands)})"
 
 
+def operands_of(function):
+    """(up to 3, 4096): the bits of the chosen operands of a function."""
+    kinds = [_KINDS[kind] for kind in function.operands]
+    return torch.stack([chosen_operands()[kind, which] for which, kind in enumerate(kinds)])
+
+
 def every_operand():
     """(2, 3, 65536): as operand 0 each half and each bfloat16."""
     operands = torch.zeros(_EXHAUSTIVE_KINDS, 3, EVERY, dtype=torch.int64)

@@ -1,6 +1,6 @@
-"""Record what CUDA's functions of numbers give on this GPU, for the simulator to be compared with.
+"""Record what CUDA's functions of numbers give on this GPU, to compare the simulator with.
 
-python tools/record_intrinsics.py [RAW] (writes tests/recorded_intrinsics.json; a minute, mostly nvcc)
+python tools/record_intrinsics.py [RAW] (writes tests/recorded_intrinsics.json; a minute)
 
 RAW: also keep all results in this file of torch's, to see where the simulator differs.
 """
@@ -12,15 +12,14 @@ from pathlib import Path
 
 import torch
 
-ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import intrinsic_functions
 
 from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.runners import cuda
 
-RECORDED = ROOT / "tests" / "recorded_intrinsics.json"
+RECORDED = Path(intrinsic_functions.__file__).with_name("recorded_intrinsics.json")
 
 
 def main():

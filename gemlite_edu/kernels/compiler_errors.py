@@ -5,6 +5,7 @@ from pathlib import Path
 
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.holes import without_first_newline
+from gemlite_edu.kernels.not_simulated import explain_unknown_name
 
 # g++: "file:3:12: error: text"; its assembler: "file:3: Error: text"; nvcc: "file(3): error: text"
 _COMPILER_ERROR = re.compile(
@@ -33,13 +34,21 @@ def explain_compiler_error(output, replace=None):
         return KernelTextError(f"the compiler failed:\n{output.strip()}")
     texts = {name: without_first_newline(text) for name, text in (replace or {}).items()}
     file_name, line, message = next((f for f in found if f[0] in texts), found[0])
-    message += next((hint for mark, hint in _COMPILER_HINTS if mark in message), "")
     lines = texts.get(file_name, "").splitlines()
-    quoted = f"\n    {lines[int(line) - 1].strip()}" if 0 < int(line) <= len(lines) else ""
+    own = lines[int(line) - 1].strip() if 0 < int(line) <= len(lines) else ""
+    quoted = f"\n    {own}" if own else ""
+    message = explain_unknown_name(message, own or _quoted_line(output)) or message
+    message += next((hint for mark, hint in _COMPILER_HINTS if mark in message), "")
     if texts and file_name not in texts:
         message += f" (that line is not yours: it uses your {', '.join(texts)})"
         quoted = "".join(_own_line(name, text, output) for name, text in texts.items())
     return KernelTextError(f"{Path(file_name).name}, line {line}: {message}{quoted}")
+
+
+def _quoted_line(output):
+    """The line of the text that g++ quotes below its first error."""
+    quoted = re.search(r"[Ee]rror:.*\n +\d+ \|(.*)", output)
+    return quoted[1] if quoted else ""
 
 
 def _own_line(name, text, output):

@@ -191,7 +191,7 @@ def _compile(command):
 
 @cache
 def _shim_text():
-    return "".join(path.read_text() for path in sorted(SHIM.glob("*.h")))
+    return "".join(path.read_text() for path in sorted(SHIM.rglob("*.h")))
 
 
 @cache

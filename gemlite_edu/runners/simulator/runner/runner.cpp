@@ -158,6 +158,8 @@ uint64_t sim_atomic(void* address, unsigned bytes, SimAtomic operation, uint64_t
   return change_atomically(address, bytes, operation, operand, compare);
 }
 
+void sim_fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
 uint64_t sim_clock() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

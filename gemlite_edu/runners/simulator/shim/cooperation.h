@@ -54,6 +54,8 @@ unsigned sim_gather(unsigned mask, uint64_t value, uint64_t* values);
 // What was at the address, before the operation.
 uint64_t sim_atomic(void* address, unsigned bytes, SimAtomic operation, uint64_t operand,
                     uint64_t compare);
+// What is stored before it is there before what is stored behind it, for all OS threads.
+void sim_fence();
 // Nanoseconds since some moment.
 uint64_t sim_clock();
 // Ends the run with a report of who called.

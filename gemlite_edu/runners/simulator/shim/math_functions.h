@@ -31,9 +31,18 @@ inline float rsqrt(float x) { return rsqrtf(x); }
 inline float rcbrtf(float x) { return static_cast<float>(1.0 / cbrt(static_cast<double>(x))); }
 inline double rcbrt(double x) { return 1.0 / cbrt(x); }
 
-// x is reduced exactly before the product with pi.
-inline double sinpi(double x) noexcept { return sin(M_PI * remainder(x, 2.0)); }
-inline double cospi(double x) noexcept { return cos(M_PI * remainder(x, 2.0)); }
+// x is reduced exactly, to less than a quarter, before the product with pi.
+inline double sinpi(double x) noexcept {
+  const double rest = fabs(remainder(x, 2.0));
+  const bool is_middle = rest > 0.25 && rest < 0.75;
+  const double sine = is_middle ? cos(M_PI * (0.5 - rest)) : sin(M_PI * fmin(rest, 1.0 - rest));
+  return copysign(sine, remainder(x, 2.0));
+}
+inline double cospi(double x) noexcept {
+  const double rest = fabs(remainder(x, 2.0));
+  if (rest > 0.25 && rest < 0.75) return sin(M_PI * (0.5 - rest));
+  return rest < 0.5 ? cos(M_PI * rest) : -cos(M_PI * (1.0 - rest));
+}
 inline float sinpif(float x) noexcept { return static_cast<float>(sinpi(x)); }
 inline float cospif(float x) noexcept { return static_cast<float>(cospi(x)); }
 inline void sincospif(float x, float* sine, float* cosine) {

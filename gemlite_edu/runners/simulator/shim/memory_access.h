@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cooperation.h"
+
 template <typename T> T __ldg(const T* address) { return *address; }
 template <typename T> T __ldcs(const T* address) { return *address; }
 template <typename T> T __ldcg(const T* address) { return *address; }
@@ -18,9 +20,9 @@ template <typename T> void __stcg(T* address, typename SimOwn<T>::type value) { 
 template <typename T> void __stwb(T* address, typename SimOwn<T>::type value) { *address = value; }
 template <typename T> void __stwt(T* address, typename SimOwn<T>::type value) { *address = value; }
 
-inline void __threadfence() { __sync_synchronize(); }
-inline void __threadfence_block() { __sync_synchronize(); }
-inline void __threadfence_system() { __sync_synchronize(); }
+inline void __threadfence() { sim_fence(); }
+inline void __threadfence_block() { sim_fence(); }
+inline void __threadfence_system() { sim_fence(); }
 
 // Addresses in shared memory have 32 bits. Here they count from a variable beside it (bindings.h).
 extern __thread unsigned char sim_touched;
