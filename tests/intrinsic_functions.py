@@ -1,7 +1,6 @@
 """CUDA's functions of numbers, and one CUDA text that computes all of them for given operands.
 
-tools/record_intrinsics.py runs the text on a GPU, tests/runners/simulator/test_recorded_intrinsics.py
-in the simulator.
+tools/record_intrinsics.py runs the text on a GPU, test_recorded_intrinsics.py in the simulator.
 """
 
 import base64

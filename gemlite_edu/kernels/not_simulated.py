@@ -4,42 +4,40 @@ import re
 
 # (pattern of a name, or of a header, what to use in its place)
 _ADVICE = (
-    (r"(tex|surf)[123]D\w*|tex1Dfetch|cudaTextureObject_t|cudaSurfaceObject_t",
-     "a plain array and an index"),
+    (r"(tex|surf)[123]D\w*|cuda(Texture|Surface)Object_t", "a plain array and an index"),
     (r"__d(add|sub|mul|div|rcp|sqrt)_r[zud]|__fma_r[zud]", "the form that ends in _rn"),
     (r"__u?(ll|int)2double_r[zud]|__ull2double_r[zud]", "the form that ends in _rn"),
-    (r"__float2(tf32|half2)_r\w+|__float_to_tf32", "float"),
-    (r"erfcxf?|erfc?invf?|normcdfinvf?|normcdf|cyl_bessel_i[01]f?|r?normf?|j[01nN]f", "expf, logf and erff"),
-    (r"__vi(add|b|max|min)\w*|__vib\w*", "min, max and +"),
+    (r"erfcxf?|erfc?invf?|normcdf(inv)?|normcdfinvf|cyl_bessel_i[01]f?", "expf, logf and erff"),
+    (r"r?normf?", "sqrtf of a sum"),
+    (r"__vi(add|b|max|min)\w*", "min, max and +"),
     (r"h2?tanh_approx", "htanh or h2tanh"),
-    (r"__nv_fp[468]\w*|__nv_cvt_\w+|cuda_fp[468]\.h", "unsigned char, and bits taken by shifts"),
+    (r"__nv_fp[468]\w*|__nv_cvt_\w+|cuda_fp[468]\.h", "unsigned char, and shifts for its bits"),
     (r"__half2?_raw|__nv_bfloat162?_raw", "__ushort_as_half and __half_as_ushort"),
-    (r"__is(Global|Shared|Constant|Local)|__isGridConstant|__cvta_generic_to_(global|local|constant)\w*",
-     "a parameter that says where the pointer leads"),
-    (r"__barrier_sync\w*|__named_barrier\w*", "__syncthreads()"),
-    (r"__brkpt|__pm\d|__vprintf|vprintf", "printf or assert"),
-    (r"cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion", "two launches"),
-    (r"cuda(Malloc|Free|Memcpy|Memset|Stream|Event|Device|Launch|Get|Func|Graph)\w*|cuda\w*_t",
-     "a kernel alone: the check allocates and launches"),
+    (r"__is(Global|Shared|Constant|Local|GridConstant)", "a parameter that says so"),
+    (r"__barrier_sync\w*", "__syncthreads()"),
+    (r"__brkpt|__pm[0-3]|vprintf", "printf or assert"),
+    (r"cudaGridDependencySynchronize|cudaTrigger\w+", "two launches"),
+    (
+        r"cuda(Malloc|Free|Memcpy|Memset|Stream|Event|Device|Launch|Get|Func|Graph)\w*|cuda\w+_t",
+        "a kernel alone: the simulator's caller allocates and launches",
+    ),
     (r"this_grid|grid_group|this_multi_grid", "two launches, one after the other"),
     (r"this_cluster|cluster_group|__cluster_\w+|cluster(Dim|Idx)\w*", "one block"),
-    (r"labeled_partition|binary_partition|invoke_one\w*|inclusive_scan|exclusive_scan|memcpy_async|wait_prior",
-     "shfl, ballot and sync of a tile"),
+    (r"(labeled|binary)_partition|invoke_one\w*|(in|ex)clusive_scan", "shfl and ballot of a tile"),
+    (r"memcpy_async|wait_prior", "__pipeline_memcpy_async and __pipeline_wait_prior"),
     (r"bmma_sync", "the fragments of 8-bit integers"),
     (r"curand\w*(\.h)?", "a hash of the thread's index"),
     (r"(cub|thrust)(/.*)?", "a loop and warp shuffles of your own"),
-    (r"cuda/.*|cuda|nv/.*|cuda_awbarrier\w*(\.h)?", "atomicAdd, __threadfence and __syncthreads"),
-    (r"cu(Complex|C\w+f?|FloatComplex|DoubleComplex)(\.h)?|make_cu\w+", "float2"),
-    (r"__nv_\w+|__pipeline_\w+|__nvvm_\w+|__nvfortran\w+", "the CUDA C++ functions of its guide"),
-)  # fmt: skip
-_OLD = re.compile(r"__(shfl(_up|_down|_xor)?|ballot|any|all)|__(?P<fence>threadfence_all)")
+    (r"cuda(/.*)?|nv/.*|cuda_awbarrier\w*(\.h)?", "atomicAdd, __threadfence and __syncthreads"),
+    (r"cu(Complex|C[a-z]+f?|FloatComplex|DoubleComplex)(\.h)?|make_cu\w+", "float2"),
+)
+_OLD = re.compile(r"__(shfl(_up|_down|_xor)?|ballot|any|all)")
 _OF_A_HEADER = re.compile(r"(FLT|DBL)_(MAX|MIN|EPSILON|DIG|MANT_DIG)")
 _HEADER = re.compile(r"did you mean 'sim_(fp16|bf16)::(\w+)'")
-_UNKNOWN = (
-    "not declared", "not been declared", "does not name a type", "is not a member of",
-    "has no member named", "depend on a template parameter", "is not a template", "No such file",
-    "not a class, namespace",
-)  # fmt: skip
+_UNKNOWN = re.compile(
+    "not declared|not been declared|does not name a type|is not a member of|has no member named|"
+    "depend on a template parameter|is not a template|No such file|not a class, namespace"
+)
 
 
 def explain_unknown_name(message, line):
@@ -49,7 +47,7 @@ def explain_unknown_name(message, line):
     """
     if "<<<" in line:
         return _sentence("child<<<...>>> in a kernel", "a __device__ function")
-    if not any(mark in message for mark in _UNKNOWN):
+    if not _UNKNOWN.search(message):
         return None
     header = _HEADER.search(message)
     if header:
