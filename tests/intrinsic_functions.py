@@ -70,7 +70,7 @@ def _sixteen_bits(one, two):
     yield from _of(
         (one,),
         "__hneg __habs __hisnan __hisinf hceil hfloor htrunc hrint hsqrt hrsqrt hrcp hexp hexp2 "
-        "hexp10 hlog hlog2 hlog10 hsin hcos htanh",
+        "hexp10 hlog hlog2 hlog10 hsin hcos",
     )
     arithmetic = (
         "__hadd __hsub __hmul __hadd_rn __hsub_rn __hmul_rn __hadd_sat __hsub_sat __hmul_sat"
@@ -136,6 +136,7 @@ FUNCTIONS = sorted(
     [
         *_conversions(),
         *_sixteen_bits(HALF, PAIR),
+        Function("htanh", (HALF,)),
         *_sixteen_bits(BFLOAT16, BFLOAT16_PAIR),
         *_simd(),
         *_integers(),

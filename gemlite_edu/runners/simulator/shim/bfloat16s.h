@@ -5,7 +5,7 @@
 
 namespace sim_bf16 {
 
-using __nv_bfloat16 = SimSixteenBits<SimBfloat16Format>;
+using __nv_bfloat16 = SimSixteenBits<SimBfloat16Format, SimBfloat16Powers>;
 using nv_bfloat16 = __nv_bfloat16;
 using __nv_bfloat162 = SimPair<__nv_bfloat16>;
 using nv_bfloat162 = __nv_bfloat162;

@@ -5,7 +5,7 @@
 
 namespace sim_fp16 {
 
-using __half = SimSixteenBits<SimHalfFormat>;
+using __half = SimSixteenBits<SimHalfFormat, SimHalfPowers>;
 using half = __half;
 using __half2 = SimPair<half>;
 using half2 = __half2;
@@ -26,6 +26,9 @@ inline half2 __low2half2(half2 values) { return {values.x, values.x}; }
 inline half2 __high2half2(half2 values) { return {values.y, values.y}; }
 inline half2 __lows2half2(half2 a, half2 b) { return {a.x, b.x}; }
 inline half2 __highs2half2(half2 a, half2 b) { return {a.y, b.y}; }
+
+inline half htanh(half value) { return tanh(static_cast<double>(float(value))); }
+inline half2 h2tanh(half2 values) { return {htanh(values.x), htanh(values.y)}; }
 
 SIM_ATOMIC_NAMED(atomicAdd, half, SimAtomic::ADD_HALVES)
 SIM_ATOMIC_NAMED(atomicAdd, half2, SimAtomic::ADD_HALVES)

@@ -94,5 +94,4 @@ struct SimPairMath {
   SIM_OF_PAIR(h2log10, hlog10)
   SIM_OF_PAIR(h2sin, hsin)
   SIM_OF_PAIR(h2cos, hcos)
-  SIM_OF_PAIR(h2tanh, htanh)
 };

@@ -77,8 +77,8 @@ struct SimSixteenBitComparisons {
   friend T __hmax_nan(T a, T b) { return __hisnan(a) || __hisnan(b) ? T(NAN) : __hmax(a, b); }
 };
 
-// Of the exact value, rounded once.
-template <typename T>
+// Of the exact value, rounded once; Powers has what CUDA computes of half as of no __nv_bfloat16.
+template <typename T, typename Powers>
 struct SimSixteenBitMath {
   friend T hceil(T a) { return ceilf(a); }
   friend T hfloor(T a) { return floorf(a); }
@@ -87,13 +87,12 @@ struct SimSixteenBitMath {
   friend T hsqrt(T a) { return sqrt(double(float(a))); }
   friend T hrsqrt(T a) { return 1.0 / sqrt(double(float(a))); }
   friend T hrcp(T a) { return 1.0 / double(float(a)); }
-  friend T hexp(T a) { return exp(double(float(a))); }
   friend T hexp2(T a) { return exp2(double(float(a))); }
-  friend T hexp10(T a) { return exp10(double(float(a))); }
-  friend T hlog(T a) { return log(double(float(a))); }
   friend T hlog2(T a) { return log2(double(float(a))); }
-  friend T hlog10(T a) { return log10(double(float(a))); }
   friend T hsin(T a) { return sin(double(float(a))); }
   friend T hcos(T a) { return cos(double(float(a))); }
-  friend T htanh(T a) { return tanh(double(float(a))); }
+  friend T hexp(T a) { return Powers::exp(float(a)); }
+  friend T hexp10(T a) { return Powers::exp10(float(a)); }
+  friend T hlog(T a) { return Powers::log(float(a)); }
+  friend T hlog10(T a) { return Powers::log10(float(a)); }
 };

@@ -2,14 +2,15 @@
 // Rounding a float result once more is exact for + - * /: a float has more than twice their digits.
 #pragma once
 #include "pair_functions.h"
+#include "powers.h"
 #include "sixteen_bit_formats.h"
 #include "sixteen_bit_functions.h"
 #include "vectors.h"
 
-template <typename Format>
-struct SimSixteenBits : SimSixteenBitArithmetic<SimSixteenBits<Format>>,
-                        SimSixteenBitComparisons<SimSixteenBits<Format>>,
-                        SimSixteenBitMath<SimSixteenBits<Format>> {
+template <typename Format, typename Powers>
+struct SimSixteenBits : SimSixteenBitArithmetic<SimSixteenBits<Format, Powers>>,
+                        SimSixteenBitComparisons<SimSixteenBits<Format, Powers>>,
+                        SimSixteenBitMath<SimSixteenBits<Format, Powers>, Powers> {
   uint16_t bits;
   SimSixteenBits() = default;
   // Written out, because a copy that the compiler makes by itself has no line in the debug info.
