@@ -19,7 +19,7 @@ SHIM = _HERE / "shim"
 _KERNEL_FLAGS = (
     "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
     "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off "
-    "-fno-builtin-malloc -fno-builtin-free -fno-allocation-dce -fcheck-new"
+    "-fno-builtin-malloc -fno-builtin-free -fcheck-new"
 ).split()
 # The runner that loads this library already has the C and C++ libraries.
 _LIBRARY_FLAGS = "-shared -nodefaultlibs -lgcc".split()

@@ -81,8 +81,8 @@ inline void begin_instruments(const char* sites_path) {
   instruments->sites.library = find_library().begin;
   for (const Tensor& t : tensors) {
     instruments->outputs.bytes.push_back(t.writable ? zeroed<OutputByte>(t.bytes) : nullptr);
-    instruments->outputs.atomics.emplace_back(nullptr);
   }
+  instruments->outputs.atomics = std::vector<std::atomic<AtomicByte*>>(tensors.size());
   before_last_line = write_unfinished_report;
   when_in_step = [](int first_lane, unsigned mask) { watch->join_clocks(first_lane, mask); };
   when_time_is_up = [] { time_is_up = true; };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -46,7 +45,7 @@ inline thread_local uintptr_t fatal_place = 0;
 
 struct Outputs {
   std::vector<OutputByte*> bytes;  // of each tensor; null for inputs
-  std::deque<std::atomic<AtomicByte*>> atomics;  // likewise; null until there is an operation
+  std::vector<std::atomic<AtomicByte*>> atomics;  // likewise; null until there is an operation
   std::array<std::mutex, 64> locks;  // of bytes, by their number
 
   bool is_written(int tensor, int64_t byte) const {
