@@ -13,11 +13,12 @@ double sim_round_to_integer(double value) {
   return rint(value);
 }
 
-// No number becomes 0, and in 64 bits the sign bit alone.
-template <typename Integer, SimRounding rounding>
-Integer sim_to_integer(double value) {
+// What is no number becomes 0 from a float in up to 32 bits, and elsewhere the sign bit alone.
+template <typename Integer, SimRounding rounding, typename From>
+Integer sim_to_integer(From value) {
   using Limits = std::numeric_limits<Integer>;
-  if (value != value) return sizeof(Integer) < 8 ? 0 : static_cast<Integer>(1ull << 63);
+  constexpr bool is_short = sizeof(Integer) <= 4 && sizeof(From) == 4;
+  if (value != value) return is_short ? 0 : static_cast<Integer>(1ull << (8 * sizeof(Integer) - 1));
   const double rounded = sim_round_to_integer<rounding>(value);
   if (rounded <= static_cast<double>(Limits::min())) return Limits::min();
   if (rounded >= ldexp(1.0, Limits::digits)) return Limits::max();
