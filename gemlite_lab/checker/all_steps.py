@@ -25,6 +25,7 @@ from gemlite_lab.checker.ternary_cases import (
 _NAME, _FRAGMENT = "all_steps", "16x16x16"
 _M, _N = 3, 40
 _STEPS = (4.5, 2, 1, 3, 4, 9)  # a step of half the length among them
+_MANY_STEPS = 24
 
 
 def _plan(K):
@@ -33,12 +34,20 @@ def _plan(K):
 
 @cache
 def _cases():
-    return [_case(steps, seed) for seed, steps in enumerate(_STEPS)]
+    found = [_case(steps, seed) for seed, steps in enumerate(_STEPS)]
+    return [*found, _case(_MANY_STEPS, seed=0, M=1, N=8)]
 
 
-def _case(steps, seed):
+def _case(steps, seed, M=_M, N=_N):
     K = int(steps * _plan(32).defines["BLOCK_K"])
-    return random_case(GEMM, _M, _N, K, seed)
+    return random_case(GEMM, M, N, K, seed)
+
+
+def _fresh(seed):
+    """Other numbers in the shape of the first case, and another number of steps."""
+    steps = _STEPS[-1] + 1 + seed % (_MANY_STEPS - _STEPS[-1])
+    makes = partial(_case, _STEPS[0]), partial(_case, steps, M=1, N=8)
+    return [case for make in makes for case in fresh(make, seed)]
 
 
 def _num_steps(case):
@@ -118,7 +127,7 @@ ALL_STEPS = Exercise(
         "number stays the same; decode_step must not be called there.",
     ),
     cases=_cases,
-    fresh=lambda seed: fresh(partial(_case, _STEPS[0]), seed),
+    fresh=_fresh,
     expected=lambda case: (right_output(case), None),
     run=_run,
 )

@@ -12,22 +12,23 @@ _TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class _Batches:
-    """4-bit weights (N, K) in groups of 128, several M, and a card's two limits."""
+    """Weights (N, K) in groups of 128, several M, and a card's two limits."""
 
     N: int
     K: int
     Ms: tuple[int, ...]
     read_gb_per_s: float
     matmul_tflops: float
+    nbits: int = 4
 
     @property
     def label(self):
         Ms = ", ".join(map(str, self.Ms))
         limits = f"{self.read_gb_per_s} GB/s, {self.matmul_tflops} TFLOP/s"
-        return f"M = {Ms} with N = {self.N}, K = {self.K}, {limits}"
+        return f"M = {Ms} with N = {self.N}, K = {self.K}, {self.nbits} bits, {limits}"
 
     def nbytes(self, M):
-        return roofline.least_bytes(M, self.N, self.K, 4, 128)
+        return roofline.least_bytes(M, self.N, self.K, self.nbits, 128)
 
 
 def _batches():
@@ -35,7 +36,19 @@ def _batches():
         _Batches(14336, 14336, (1, 16, 256, 16384), 100, 500),
         _Batches(1024, 8192, (1, 8, 64, 2048), 320, 65),
         _Batches(14336, 4096, (1, 2, 512, 4096), 4000, 700),
+        _Batches(1, 128, (1, 3), 1000, 500, nbits=8),
+        _Batches(512, 256, (1, 7, 100000), 2039, 312, nbits=2),
+        _Batches(4096, 11008, (1, 600, 601), 50, 3, nbits=16),
     ]
+
+
+def _fresh(seed):
+    generator = torch.Generator().manual_seed(seed)
+    N, groups, M, more, read_gb_per_s, matmul_tflops, nbits = (
+        int(torch.randint(1, end, (), generator=generator))
+        for end in (9000, 99, 20, 5000, 5000, 1000, 9)
+    )
+    return [_Batches(N, 128 * groups, (M, M + more), read_gb_per_s, matmul_tflops, nbits)]
 
 
 def _right_tflops(M, case):
@@ -69,6 +82,7 @@ ATTAINABLE_TFLOPS = Exercise(
         "GB/s times operations per byte is GFLOP/s. Of two limits the lower one holds.",
     ),
     cases=_batches,
+    fresh=_fresh,
     expected=_expected,
     run=_run,
 )

@@ -21,6 +21,7 @@ _TOLERANCE = 0.0005
 # at least one of any ten launches.
 _INTERRUPTIONS = (*range(40), *range(40, 500, 10))
 _REPEATED = 2  # cards whose calls the checker repeats
+_FEWER = 10  # of these cards, one in so many has another bandwidth in each check
 _LARGER_THAN_L2 = (  # GB/s, bytes of the L2, bytes of the weights
     *((1000, 8_000_000, 32_000_000), (500, 16_000_000, 20_000_000)),
     (2000, 4_000_000, 128_000_000),
@@ -65,6 +66,19 @@ def _cases(sizes, interruption_us=0.0, interruptions=(0,)):
         )
         for gb_per_s, l2_bytes, nbytes in sizes
     ]
+
+
+def _on_another_card(cases, seed):
+    """One of the cases, with another bandwidth and with sizes that are as far apart."""
+    case, scale = cases[seed % len(cases)], 1 + seed % 100003 / 100003
+    card = replace(
+        case.card,
+        read_gb_per_s=case.card.read_gb_per_s * scale,
+        l2_gb_per_s=case.card.l2_gb_per_s * scale,
+        l2_bytes=round(case.card.l2_bytes * scale),
+    )
+    nbytes, interruptions = round(case.nbytes * scale), case.interruptions[::_FEWER]
+    return replace(case, card=card, nbytes=nbytes, interruptions=interruptions)
 
 
 def _right_us(case):
@@ -129,6 +143,7 @@ def _script(name, hints, cases, traps):
         is_kernel=False,
         hints=hints,
         cases=cases,
+        fresh=lambda seed: [_on_another_card(cases(), seed)],
         expected=_expected,
         run=lambda answer, case, device: _run(name, answer, case),
         traps=traps,

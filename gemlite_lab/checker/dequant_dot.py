@@ -11,6 +11,7 @@ from gemlite_edu.runners.load import load
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.dequant_formats import FP4, NF4_TABLE, SIGNED, linear
 from gemlite_lab.checker.exercise import Exercise, run_watched
+from gemlite_lab.checker.random_cases import random_gemv
 
 _KERNEL = "gemv_a16wn_fp32"
 _HOLE = "dequant_dot"
@@ -24,7 +25,7 @@ def _cases(format):
         found += [cases.exact_gemv(nbits, *shape, seed) for seed, shape in enumerate(shapes, 1)]
     if format.sums_are_exact:
         found.append(_fractional_case(format))
-    return [*found, _real_case(format)]
+    return [*found, _real_case(format), random_gemv(format.widths[0])]
 
 
 def _exact_case(nbits, seed):

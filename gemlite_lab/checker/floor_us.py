@@ -33,7 +33,19 @@ def _layers():
         _Layer(4, 4096, 4096, 128, 4250),
         _Layer(8, 128, 512, 512, 936),
         _Layer(1, 5120, 1024, 32, 2039),
+        _Layer(3, 8, 40, 40, 4000),  # rows of 15 bytes
+        _Layer(5, 16, 96, 96, 3350),
+        _Layer(6, 8, 12, 4, 100),
+        _Layer(7, 200000, 32000, 16, 50),
     ]
+
+
+def _fresh(seed):
+    generator = torch.Generator().manual_seed(seed)
+    nbits, rows, groups, group_size, read_gb_per_s = (
+        int(torch.randint(1, end, (), generator=generator)) for end in (9, 2000, 99, 200, 5000)
+    )
+    return [_Layer(nbits, 8 * rows, groups * group_size, group_size, read_gb_per_s)]
 
 
 def _expected(layer):
@@ -61,6 +73,7 @@ FLOOR_US = Exercise(
         "1 GB/s is 1e9 bytes in 1e6 microseconds: how many bytes in one microsecond?",
     ),
     cases=_layers,
+    fresh=_fresh,
     expected=_expected,
     run=_run,
 )

@@ -31,6 +31,12 @@ _PRODUCTS = (
     (240, 20, 16, 1, 1),
     (1024, 512, 2048, 2, 2),
 )
+_EXTREME_PRODUCTS = (
+    (1, 1, 16, 1, 1),
+    (3, 33, 2**27, 3, 1),  # more than 2**31 bytes
+    (4100, 24, 64, 1, 5),
+    (40, 5000, 32, 6, 1),
+)
 
 
 @dataclass(frozen=True)
@@ -67,16 +73,26 @@ def _simulated(M, N, shape):
     return Products(label, ((M, N, K, rows, columns),), (shape,), is_simulated=True)
 
 
-def _best():
-    products = ", ".join(f"[{i}] {product}" for i, product in enumerate(_PRODUCTS))
-    label = f"the shape called best for ({', '.join(_ARGUMENTS)}) = {products}"
-    return Products(f"{label} (columns are its {', '.join(COUNTS)})", _PRODUCTS, ())
+def _best(products):
+    listed = ", ".join(f"[{i}] {product}" for i, product in enumerate(products))
+    label = f"the shape called best for ({', '.join(_ARGUMENTS)}) = {listed}"
+    return Products(f"{label} (columns are its {', '.join(COUNTS)})", products, ())
 
 
 @cache
 def _cases():
     simulated = [_simulated(5, 40, shape) for shape in SHAPES]
-    return [*map(_costs, _PRODUCTS), *simulated, _best()]
+    extreme = [*map(_costs, _EXTREME_PRODUCTS), _best(_EXTREME_PRODUCTS)]
+    return [*map(_costs, _PRODUCTS), *simulated, _best(_PRODUCTS), *extreme]
+
+
+def _fresh(seed):
+    generator = torch.Generator().manual_seed(seed)
+    M, N, steps, rows, columns = (
+        int(torch.randint(1, end, (), generator=generator)) for end in (300, 300, 99, 5, 5)
+    )
+    products = ((M, N, 16 * steps, rows, columns),)
+    return [_costs(*products), _best(products)]
 
 
 def _output(case, costs_of, best=best_of):
@@ -96,7 +112,20 @@ def _expected(case):
 
 
 def _run(answer, case, device):
-    return _output(case, lambda *product: _checked(answer(*product)), lambda found: found[_BEST])
+    found = {product: _checked(answer(*product)) for product in case.products}
+    if not case.shapes:
+        _check_costs_again(found)
+    return _output(case, lambda *product: found[product], lambda costs: costs[_BEST])
+
+
+def _check_costs_again(found):
+    """Raise CheckFailed if a call that is judged by its best shape has wrong costs."""
+    for product, costs in found.items():
+        if any(costs[shape] != counts for shape, counts in right_costs(*product).items()):
+            raise CheckFailed(
+                f"{_NAME} gives other costs when it is called again with {product}: return the "
+                "right shape and the right costs from one call"
+            )
 
 
 def _checked(result):
@@ -143,6 +172,7 @@ FRAGMENT_SHAPE = Exercise(
         "padding); Python compares the second numbers where the first ones are equal.",
     ),
     cases=_cases,
+    fresh=_fresh,
     expected=_expected,
     run=_run,
 )

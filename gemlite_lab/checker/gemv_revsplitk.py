@@ -8,7 +8,13 @@ from gemlite_edu.numbers.bounds import factored_error_bound
 from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import CheckFailed, Exercise
-from gemlite_lab.checker.tiled_cases import BLOCK_N, exact_tiled, real_tiled
+from gemlite_lab.checker.tiled_cases import (
+    BLOCK_N,
+    exact_tiled,
+    real_tiled,
+    wide_tiled,
+    with_more_rows,
+)
 from gemlite_lab.checker.triton_answers import product_of
 from gemlite_lab.sandbox.triton_products import tiled_product
 
@@ -28,11 +34,15 @@ def _cases():
         exact_tiled(4, 8, 64, N=33, K=128, is_fma=True),
         exact_tiled(3, 16, 256, N=9, K=512),
         real_tiled(word_bits=16, chunks=2),
+        wide_tiled(4, 8, 64, N=33, K=64),
+        exact_tiled(4, 16, None, N=1, K=2176),  # 34 tiles
+        with_more_rows(exact_tiled(4, 8, None, N=1, K=32, M=2), 5),
+        exact_tiled(4, 8, None, N=70, K=32),
     ]
 
 
 def _fresh(seed):
-    return exact_tiled(4, 8, 64, N=33, K=320, chunks=3, M=2, seed=seed)
+    return exact_tiled(4, 8, 64, N=33, K=320, chunks=3, seed=seed)
 
 
 def _expected(case):

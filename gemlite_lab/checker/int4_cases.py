@@ -5,7 +5,11 @@ from dataclasses import dataclass, replace
 import torch
 
 from gemlite_edu.numbers import reference
+from gemlite_edu.numbers.bounds import scaled_weights_error_bound
+from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_edu.packing.int4_pairs import pack_2xint4, unpack_2xint4
+from gemlite_lab.checker.compare import compare
+from gemlite_lab.checker.exercise import CheckFailed
 
 _QUANTUM = 1 / 16
 _MAX_QUANTA = 2**24  # float32 sums are exact up to this
@@ -52,9 +56,16 @@ class Int4Case:
     @property
     def W(self):
         """(N, K) float64."""
-        k = torch.arange(self.K)
-        scales, zeros = (t.double()[k // self.group_size].T for t in (self.scales, self.zeros))
-        return (self.codes - zeros) * scales
+        return (self.codes - self._of_k(self.zeros)) * self._of_k(self.scales)
+
+    def product(self, is_transposed):
+        """The `ScaledProduct` x Wᵀ, or x W if `is_transposed`."""
+        parts = self.codes, self._of_k(self.scales), self._of_k(self.zeros)
+        return ScaledProduct(self.x, *(part.T if is_transposed else part for part in parts))
+
+    def _of_k(self, values):
+        """The scale or zero of each code, (N, K) float64."""
+        return values.double()[torch.arange(self.K) // self.group_size].T
 
 
 def exact_int4(
@@ -98,6 +109,54 @@ def exact_int4(
     largest = reference.matmul(x.abs(), W).max() / _QUANTUM
     assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
     return case
+
+
+def wide_int4(*size, **how):
+    """Like `exact_int4`, with x of ten bits: products and sums are exact in float32, not in fp16.
+
+    x is smaller by a factor of 16, so that y stays within what fp16 holds.
+    """
+    case = exact_int4(*size, **how)
+    odd = 2 * torch.randint(0, 512, case.x.shape, generator=torch.Generator().manual_seed(0)) + 1
+    case = replace(case, label=f"{case.label}, x of ten bits", x=case.x * odd / 16)
+    codes, zeros, scales = case.product(how.get("columns") == "N").parts
+    terms = (codes.abs() + zeros.abs()) * scales
+    largest = reference.matmul(case.x.abs(), terms).max() / (_QUANTUM / 16)
+    assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
+    return case
+
+
+def random_int4(*size, **how):
+    """Like `exact_int4`, with random x, scales and zeros, so that y is rounded."""
+    case = exact_int4(*size, **how)
+    generator = torch.Generator().manual_seed(0)
+    scales, zeros = case.scales.clone(), case.zeros.clone()  # both lie as they did
+    scales.copy_((1 + torch.rand(scales.shape, generator=generator)) / 16)
+    zeros.copy_(torch.rand(zeros.shape, generator=generator) * 18 - 2)
+    x = torch.randn(case.x.shape, generator=generator).half()
+    label = f"{case.label}, random numbers"
+    return replace(case, label=label, x=x, scales=scales, zeros=zeros, is_exact=False)
+
+
+def expected(case, y_dtype, is_transposed=False, dot_dtype=torch.float16):
+    """(y, None), or (y float64, its bound if tl.dot takes numbers of `dot_dtype`)."""
+    product = case.product(is_transposed)
+    if case.is_exact:
+        return product.exact().to(y_dtype), None
+    bound = scaled_weights_error_bound(product, y_dtype, compute_dtype=dot_dtype)
+    return product.exact(), bound
+
+
+def check_on_cpu(name, y, case, is_transposed=False):
+    """Raise CheckFailed for a y in which something was rounded although DTYPE is float32 here."""
+    rounded_as_on_a_gpu = expected(case, y.dtype, is_transposed)
+    not_rounded = expected(case, y.dtype, is_transposed, torch.float32)
+    mismatch = compare("y", y, *not_rounded, y.dtype)
+    if mismatch and compare("y", y, *rounded_as_on_a_gpu, y.dtype) is None:
+        raise CheckFailed(
+            f"{name} is wrong on {case.label}: {mismatch}. It computes in fp16 or bf16 where it "
+            "has float32: in the interpreter DTYPE is float32, and .to(DTYPE) rounds nothing"
+        )
 
 
 def as_views(case, are_views=True):

@@ -1,6 +1,5 @@
 """Exercises of notebook 06: dequant_dot with __dp4a, and an integer kernel with a bug to find."""
 
-import re
 from functools import cache, partial
 
 import torch
@@ -15,7 +14,18 @@ from gemlite_lab.checker.integer_cases import (
 )
 
 _HOLE = "dequant_dot"
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_CALLED = "called_dp4a"
+# Each call stores to shared memory, where the simulator's report counts the stores.
+_COUNTING_CALLS = f"""
+template <typename A, typename B, typename C>
+__device__ auto counted_dp4a(A a, B b, C c) -> decltype(__dp4a(a, b, c)) {{
+  __shared__ char {_CALLED}[1024];
+  {_CALLED}[threadIdx.x] = 1;
+  return __dp4a(a, b, c);
+}}
+#define __dp4a counted_dp4a
+#line 1 "{_HOLE}"
+"""
 
 
 def _cases(widths):
@@ -25,21 +35,47 @@ def _cases(widths):
     return found
 
 
+def _fresh(widths, seed):
+    """Other numbers in the shape of the first case, and a width of which there is no case."""
+    others = [nbits for nbits in range(1, 9) if nbits not in widths]
+    makes = (
+        partial(_ragged_case, widths[0]),
+        partial(integer_gemv, others[seed % len(others)], 6, 99),
+    )
+    return [case for make in makes for case in cases.fresh(make, seed)]
+
+
 def _ragged_case(nbits, seed):
     return integer_gemv(nbits, 33, 1000 if nbits <= 4 else 300, seed)
 
 
-def _y(kernel, answer, case, device):
+def _kernel(name, answer, case):
+    return load(name, case.nbits, replace={_HOLE: answer}, time_limit=10.0)
+
+
+def _operands(case):
+    return case.x, pack_warped_int32(case.W_q, case.nbits), case.scales, case.zeros
+
+
+def _y_of_bug_1(answer, case, device):
     """y (M, N) as int64, which messages show as decimal numbers and not as words."""
-    kernel = load(kernel, case.nbits, replace={_HOLE: answer}, time_limit=10.0)
-    W_packed = pack_warped_int32(case.W_q, case.nbits)
-    return run_watched(kernel, (case.x, W_packed, case.scales, case.zeros), device).long()
+    kernel = _kernel("gemv_a8wn_int32", answer, case)
+    return run_watched(kernel, _operands(case), device).long()
 
 
 def _y_from_dp4a(answer, case, device):
-    y = _y("gemv_a8wn_dp4a", answer, case, device)
-    uses_dp4a = re.search(r"__dp4a\s*\(", _COMMENT.sub("", answer))
-    if not uses_dp4a and torch.equal(y, right_output(case)):
+    """y (M, N) as int64. On the CPU the calls of __dp4a are counted."""
+    name, operands = "gemv_a8wn_dp4a", _operands(case)
+    if device != "cpu":
+        return run_watched(_kernel(name, answer, case), operands, device).long()
+    text = _COUNTING_CALLS + answer.removeprefix("\n")
+    report = _kernel(name, text, case).inspect(*operands)
+    report.raise_findings()
+    y = report.y.long()
+    calls = sum(line.lanes for line in report.lines if line.name == _CALLED)
+    words = len(case.x) * operands[1].numel()
+    fewest = words * -(-(32 // case.nbits) // 4)
+    if calls < fewest and torch.equal(y, right_output(case)):
         raise CheckFailed(
             f"dequant_dot_dp4a has the right numbers on {case.label}, but multiplies one by one: "
             "take four products at a time with __dp4a(four_x, four_codes, sum)"
@@ -56,7 +92,7 @@ def _exercise(name, widths, run, hints):
         is_kernel=True,
         hints=hints,
         cases=cache(lambda: _cases(widths)),
-        fresh=lambda seed: cases.fresh(partial(_ragged_case, widths[0]), seed),
+        fresh=partial(_fresh, widths),
         expected=lambda case: (right_output(case), None),
         run=run,
     )
@@ -80,7 +116,7 @@ INTEGER_DOT_EXERCISES = (
     _exercise(
         "bug_1",
         (8, 4, 2),
-        lambda answer, case, device: _y("gemv_a8wn_int32", answer, case, device),
+        _y_of_bug_1,
         hints=(
             "It is right with 4 bits, and with 8 bits if the zero is 128. Which numbers does the "
             "loop meet with 8 bits and zero 140, and not with the others?",

@@ -4,20 +4,25 @@ from functools import cache, partial
 
 import torch
 
-from gemlite_edu.numbers import reference
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
-from gemlite_lab.checker.int4_cases import exact_int4
+from gemlite_lab.checker.int4_cases import (
+    check_on_cpu,
+    exact_int4,
+    expected,
+    random_int4,
+    wide_int4,
+)
 from gemlite_lab.checker.triton_answers import product_of
 from gemlite_lab.sandbox.triton_products import transposed_product
 
 _NAME = "mixed_mm_transposed"
 
 
-def _case(shape, group_size, blocks, chunks, *views, **how):
+def _case(shape, group_size, blocks, chunks, *views, make=exact_int4, **how):
     config = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), blocks, strict=True))
     config |= {"chunks": chunks, "num_warps": 4, "num_stages": 1}
-    return exact_int4(shape, group_size, config, views, columns="N", **how)
+    return make(shape, group_size, config, views, columns="N", **how)
 
 
 @cache
@@ -27,17 +32,24 @@ def _cases():
         _case((5, 136, 128), 64, (16, 32, 32), 2),  # groups of two blocks, next of three
         _case((17, 40, 144), 48, (16, 32, 16), 3, "b", signed=True, dtype=torch.float16),
         _case((3, 136, 64), 32, (16, 32, 32), 4, "scales", signed=True),  # 2, 2, 1 and no tiles
+        _case((70, 60, 32), 32, (64, 32, 32), 2, "b", make=wide_int4),
+        _case((1, 1100, 32), 32, (16, 64, 32), 1),
+        _case((1, 16, 640), 128, (16, 16, 128), 1),
+        _case((5, 40, 32), 32, (16, 32, 32), 2, make=random_int4),
     ]
 
 
 def _fresh(seed):
-    return _case((5, 136, 128), 64, (16, 32, 32), 2, seed=seed)
+    return _case((5, 136, 64), 64, (16, 32, 32), 2, seed=seed)
 
 
 def _run(answer, case, device):
     operands = case.x, case.packed, case.scales, case.zeros
     cut = case.group_size, case.config
-    return product_of(answer, transposed_product, *operands, *cut, device)
+    y = product_of(answer, transposed_product, *operands, *cut, device)
+    if device == "cpu":
+        check_on_cpu(_NAME, y, case, is_transposed=True)
+    return y
 
 
 MIXED_MM_TRANSPOSED = Exercise(
@@ -61,6 +73,6 @@ MIXED_MM_TRANSPOSED = Exercise(
     ),
     cases=_cases,
     fresh=partial(fresh, _fresh),
-    expected=lambda case: (reference.matmul(case.x, case.W.T).half(), None),
+    expected=partial(expected, y_dtype=torch.float16, is_transposed=True),
     run=_run,
 )

@@ -12,13 +12,36 @@ _SHAPES = (  # nbits, N, K
     *((4, 3, 1000), (4, 2, 256), (4, 1, 33), (2, 2, 1100), (8, 5, 300)),
     *((3, 2, 650), (1, 2, 2100), (5, 2, 500), (6, 2, 350), (7, 2, 300)),
 )
+_SMALLEST = ((4, 1, 1), (8, 1, 2), (3, 2, 31), (5, 1, 32), (2, 1, 33), (6, 3, 255), (7, 7, 257))
+_LARGE = ((4, 1, 9001), *((nbits, 1, 4421) for nbits in range(1, 9)), (8, 1201, 1), (2, 129, 3))
+_LONGEST_FRESH, _MOST_FRESH_ROWS = 3000, 9
 
 
 @cache
 def codes_cases():
     """Codes of every width, ragged and over several tiles, and the codes of a real layer."""
     found = [cases.codes(nbits, N, K, seed) for seed, (nbits, N, K) in enumerate(_SHAPES)]
-    return [*found, cases.real_codes()]
+    sizes = [cases.codes(*shape, seed) for seed, shape in enumerate((*_SMALLEST, *_LARGE))]
+    return [*found, cases.real_codes(), *sizes, *_equal_codes()]
+
+
+def _equal_codes():
+    """Rows with one code throughout, so few that not every code can occur."""
+    W_q = torch.zeros(1, 128, dtype=torch.uint8)
+    return [
+        cases.CodesCase(f"8-bit, N = 1, K = 128, all codes {code}", 8, W_q + code)
+        for code in (0, 128, 255)
+    ]
+
+
+def fresh_codes(seed):
+    """Other codes in the shape of the first case, and codes of a width and a shape of their own."""
+    generator = torch.Generator().manual_seed(seed)
+    nbits = int(torch.randint(1, 9, (), generator=generator))
+    N = int(torch.randint(1, _MOST_FRESH_ROWS, (), generator=generator))
+    K = int(torch.randint(1, _LONGEST_FRESH, (), generator=generator))
+    again = cases.fresh(partial(cases.codes, *_SHAPES[0]), seed)
+    return again + cases.fresh(partial(cases.codes, nbits, N, K), seed)
 
 
 PACK = Exercise(
@@ -34,7 +57,7 @@ PACK = Exercise(
         "Field j goes left by 32 - nbits * (j + 1). Shift int32, not uint8, and combine with |.",
     ),
     cases=codes_cases,
-    fresh=lambda seed: cases.fresh(partial(cases.codes, *_SHAPES[0]), seed),
+    fresh=fresh_codes,
     expected=lambda case: (pack_warped_int32(case.W_q, case.nbits), None),
     run=lambda answer, case, device: answer(case.W_q, case.nbits),
 )

@@ -1,5 +1,6 @@
 """Exercise of notebook 08: write pack_sparse(W_q, kept)."""
 
+from dataclasses import replace
 from functools import cache, partial
 
 import torch
@@ -10,12 +11,37 @@ from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.sparse_cases import real_sparse_codes, sparse_codes
 
 _SHAPES = ((3, 700), (2, 256), (5, 300), (1, 33), (2, 7), (4, 64), (2, 1100))  # N, K
+_SIZES = (
+    *((1, 1), (1, 2), (3, 31), (1, 32), (2, 63), (1, 65), (7, 255), (1, 257)),
+    *((1, 9001), (1201, 1), (129, 3)),
+)
+_LONGEST_FRESH, _MOST_FRESH_ROWS = 3000, 9
 
 
 @cache
 def _cases():
     found = [sparse_codes(N, K, seed) for seed, (N, K) in enumerate(_SHAPES)]
-    return [*found, real_sparse_codes()]
+    sizes = [sparse_codes(N, K, seed) for seed, (N, K) in enumerate(_SIZES)]
+    return [*found, real_sparse_codes(), *sizes, _without_codes(), _with_nothing_kept()]
+
+
+def _without_codes():
+    case = sparse_codes(1, 100, seed=0)
+    return replace(case, label=f"{case.label}, all codes 0", W_q=0 * case.W_q)
+
+
+def _with_nothing_kept():
+    """A row that ends before the second of any pair; no first is kept."""
+    case = sparse_codes(2, 20, seed=0)
+    return replace(case, label=f"{case.label}, nothing kept", kept=case.kept & False)
+
+
+def _fresh(seed):
+    generator = torch.Generator().manual_seed(seed)
+    N = int(torch.randint(1, _MOST_FRESH_ROWS, (), generator=generator))
+    K = int(torch.randint(1, _LONGEST_FRESH, (), generator=generator))
+    again = fresh(partial(sparse_codes, *_SHAPES[0]), seed)
+    return again + fresh(partial(sparse_codes, N, K), seed)
 
 
 PACK_SPARSE = Exercise(
@@ -32,7 +58,7 @@ PACK_SPARSE = Exercise(
         "The byte of pair p goes left by 24 - 8 * p, as int32 and not as uint8 or bool.",
     ),
     cases=_cases,
-    fresh=lambda seed: fresh(partial(sparse_codes, *_SHAPES[0]), seed),
+    fresh=_fresh,
     expected=lambda case: (pack_sparse_1in2(case.W_q, case.kept), None),
     run=lambda answer, case, device: answer(case.W_q, case.kept),
 )

@@ -73,11 +73,23 @@ def _cases():
         *_exact(torch.float32, 1, (3, -4, 0), seed=6),
         *_real(torch.bfloat16),
         *_real(torch.float16),
+        *_exact(torch.float32, 1, (2,), seed=7),
+        *_exact(torch.float16, 2, (1, None), seed=8),
+        *_exact(torch.float32, 9001, (-1,), seed=9),
+        *_exact(torch.float16, 3, tuple(m % 9 - 4 for m in range(301)), seed=10),
+        *_exact(torch.float32, 5, (-37,), seed=11),
+        *_exact(torch.float32, 6, (110,), seed=12),
+        *_exact(torch.bfloat16, 4, (None,), seed=13),
+        *_both("3 tokens, K = 5, float32, all x alike", torch.full((3, 5), -31.75), True),
     ]
 
 
 def _fresh(seed):
-    found = _exact(torch.float16, 8, _EXPONENTS, seed)
+    generator = torch.Generator().manual_seed(seed)
+    M, K = torch.randint(1, 60, (2,), generator=generator).tolist()
+    x_dtype = (torch.float32, torch.bfloat16)[seed % 2]
+    exponents = torch.randint(-8, 8, (M,), generator=generator).tolist()
+    found = _exact(torch.float16, 8, _EXPONENTS, seed) + _exact(x_dtype, K, exponents, seed)
     return [replace(case, label=f"{case.label}, seed {seed}") for case in found]
 
 
@@ -100,6 +112,11 @@ def _run(answer, case, device):
     M, K = case.x.shape
     _check_kind("x_q", result[0], (M, K), torch.int8)
     _check_kind("scales", result[1], (M, 1), torch.float32)
+    if case.part != _PARTS[0] and not torch.equal(result[0], scale_activations_int8(case.x)[0]):
+        raise CheckFailed(
+            f"quantize_tokens gives other codes when it is called again with {case.label}: return "
+            "the right codes and the right scales from one call"
+        )
     return result[_PARTS.index(case.part)].double()
 
 

@@ -11,6 +11,7 @@ from gemlite_edu.runners.load import load
 from gemlite_lab.checker import grouped_cases
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise, run_watched
+from gemlite_lab.checker.random_cases import random_grouped
 
 _KERNEL = "gemv_a16wn_fp32"
 _HOLE = "scaled_dot"
@@ -29,7 +30,12 @@ _SHAPES = {  # (nbits, group_size): (N, K); K is ragged except in the smallest
 
 def _cases(widths_and_groups):
     exact = [_exact_case(key, seed) for seed, key in enumerate(widths_and_groups)]
-    return [*exact, grouped_cases.real_grouped()]
+    return [
+        *exact,
+        grouped_cases.real_grouped(),
+        random_grouped(4, 48, N=33, K=96),
+        random_grouped(4, 48, N=1, K=300 * 48),  # more groups than a byte counts
+    ]
 
 
 def _exact_case(width_and_group, seed):

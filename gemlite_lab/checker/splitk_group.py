@@ -25,6 +25,11 @@ _SHAPES = (  # chunks, BLOCK_K, GROUP, M, N, K
     (2, 32, 16, 17, 40, 240),  # the last tile is half empty
     (3, 64, 48, 5, 33, 400),
 )
+_LONG, _BROAD, _WIDE = (
+    (1, 256, 64, 1, 1, 4112),
+    (1, 32, 48, 1, 70, 96),
+    (1, 32, 48, 70, 1, 96),
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,8 @@ class _SplitCase:
 
 @cache
 def _cases():
-    return [_case(*shape, seed) for seed, shape in enumerate(_SHAPES)]
+    shapes = *_SHAPES, _LONG, _BROAD
+    return [*(_case(*shape, seed) for seed, shape in enumerate(shapes)), _wide_case(*_WIDE)]
 
 
 def _case(chunks, block_k, group_size, M, N, K, seed):
@@ -64,6 +70,23 @@ def _case(chunks, block_k, group_size, M, N, K, seed):
         x,
     )
     largest = reference.matmul(x.abs(), _weights(case).abs()).max() / _QUANTUM
+    assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
+    return case
+
+
+def _wide_case(*size):
+    """A case whose x have nine bits and whose weights have nine: fp16 holds them, bf16 does not.
+
+    Sums are exact in float32 and not in fp16; each k meets one row of x, so that they stay short.
+    """
+    case = _case(*size, seed=0)
+    generator = torch.Generator().manual_seed(0)
+    K = case.x.shape[1]
+    k, x = torch.arange(K), torch.zeros_like(case.x)
+    x[k % len(x), k] = 2.0 * torch.randint(128, 256, (K,), generator=generator).half() + 1
+    zeros = case.zeros + (2 * torch.randint(0, 16, case.zeros.shape, generator=generator) + 1) / 32
+    case = replace(case, label=f"{case.label}, x of nine bits", x=x, zeros=zeros)
+    largest = reference.matmul(x, _weights(case).abs()).max() / _QUANTUM * 32
     assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
     return case
 
@@ -105,7 +128,7 @@ SPLITK_GROUP = Exercise(
         "scales and zeros as tensors (BLOCK_N, BLOCK_K), as codes are.",
     ),
     cases=_cases,
-    fresh=lambda seed: fresh(partial(_case, *_SHAPES[1]), seed),
+    fresh=lambda seed: fresh(partial(_case, *_SHAPES[2]), seed),
     expected=lambda case: (reference.matmul(case.x, _weights(case)).float(), None),
     run=_run,
     traps={

@@ -9,19 +9,25 @@ from functools import cache, partial
 
 import torch
 
-from gemlite_edu.numbers import reference
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
-from gemlite_lab.checker.int4_cases import as_views, exact_int4
+from gemlite_lab.checker.int4_cases import (
+    as_views,
+    check_on_cpu,
+    exact_int4,
+    expected,
+    random_int4,
+    wide_int4,
+)
 from gemlite_lab.checker.triton_answers import product_of
 from gemlite_lab.sandbox.triton_products import splitk_scales_product
 
 _SPARE = 6  # so that most wrong rows of scales exist, and differ from the right ones
 
 
-def _case(splits, block_k, shape, group_size, *views, **how):
+def _case(splits, block_k, shape, group_size, *views, make=exact_int4, **how):
     config = {"SPLIT_K": splits, "BLOCK_K": block_k}
-    return exact_int4(shape, group_size, config, views, spare=_SPARE, **how)
+    return make(shape, group_size, config, views, spare=_SPARE, **how)
 
 
 @cache
@@ -32,17 +38,24 @@ def _cases():
         _case(2, 32, (5, 33, 288), 96, signed=True),  # 5 tiles and 4
         _case(4, 32, (17, 40, 384), 96, "b", "scales", dtype=torch.float16),
         _case(5, 32, (3, 40, 96), 32, "scales"),  # two splits have no tile
+        _case(1, 32, (70, 3, 128), 64, "b", make=wide_int4),
+        _case(1, 128, (1, 2, 2304), 768),
+        _case(1, 32, (1, 70, 128), 64),
+        _case(2, 32, (5, 40, 64), 32, make=random_int4),
     ]
 
 
 def _fresh(seed):
-    return _case(3, 32, (3, 40, 384), 64, "b", seed=seed)
+    return _case(2, 32, (5, 33, 288), 96, signed=True, seed=seed)
 
 
 def _run(answer, case, device):
     operands = case.x, case.packed, case.scales, case.zeros
     cut = case.config["BLOCK_K"], case.config["SPLIT_K"]
-    return product_of(answer, splitk_scales_product, *operands, case.group_size, *cut, device)
+    y = product_of(answer, splitk_scales_product, *operands, case.group_size, *cut, device)
+    if device == "cpu":
+        check_on_cpu("splitk_scales", y, case)
+    return y
 
 
 SPLITK_SCALES = Exercise(
@@ -64,7 +77,7 @@ SPLITK_SCALES = Exercise(
     ),
     cases=_cases,
     fresh=partial(fresh, _fresh),
-    expected=lambda case: (reference.matmul(case.x, case.W).float(), None),
+    expected=partial(expected, y_dtype=torch.float32),
     run=_run,
     traps={
         "stride_sg were 1, as with .T views": as_views,

@@ -6,12 +6,16 @@ rows of x, because each row is its own program; so y is float32, which is exact 
 
 from dataclasses import dataclass, replace
 
+import torch
+
+from gemlite_edu.numbers import reference
 from gemlite_edu.numbers.quantize import QuantizedWeight
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.operators.weight import PackedWeight
 from gemlite_lab.checker.grouped_cases import GroupedCase, exact_grouped, real_grouped, with_rows
 
 BLOCK_N = 32
+_MAX_QUANTA = 2**24  # float32 sums are exact up to this
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,24 @@ def exact_tiled(nbits, word_bits, group_size, N, K, chunks=1, M=1, is_fma=False,
     """
     grouped = exact_grouped(nbits, group_size or K, N, K, nbits + K if seed is None else seed)
     return _tiled(with_rows(grouped, M), word_bits, chunks, is_fma)
+
+
+def with_more_rows(case, times):
+    """The case with `times` as many rows of x, no two of them alike."""
+    x = torch.cat([case.x * (2 * time + 1) for time in range(times)])
+    label = case.label.replace(f"M = {len(case.x)}", f"M = {len(x)}")
+    return replace(case, label=label, x=x)
+
+
+def wide_tiled(*size, **how):
+    """Like `exact_tiled`, with x of 11 bits: sums are exact in float32, and not in fp16."""
+    case = exact_tiled(*size, **how)
+    sizes = torch.randint(1, 2**11, case.x.shape, generator=torch.Generator().manual_seed(0))
+    case = replace(case, label=f"{case.label}, x of 11 bits", x=case.x * sizes)
+    terms = (case.W_q.double() + case.zero_of_k) * case.scale_of_k
+    quanta = reference.matmul(case.x.abs(), terms) / case.scales.amin(1)
+    assert quanta.max() < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
+    return case
 
 
 def real_tiled(word_bits, chunks, N=40, tokens=2):

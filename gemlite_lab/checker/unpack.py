@@ -1,14 +1,14 @@
 """Exercise of notebook 02: write unpack(W_packed, nbits, K)."""
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
 import torch
 
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.exercise import Exercise
-from gemlite_lab.checker.pack import codes_cases
+from gemlite_lab.checker.pack import codes_cases, fresh_codes
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,6 @@ def _packed(case):
     return _PackedCase(**vars(case), W_packed=pack_warped_int32(case.W_q, case.nbits))
 
 
-def _fresh(seed):
-    return _packed(cases.codes(4, 3, 1000, seed))
-
-
 UNPACK = Exercise(
     name="unpack",
     notebook="02_bitpacking",
@@ -43,7 +39,7 @@ UNPACK = Exercise(
         "int32 >> keeps the sign, so mask with 2**nbits - 1 after the shift; cut the padding last.",
     ),
     cases=_packed_cases,
-    fresh=partial(cases.fresh, _fresh),
+    fresh=lambda seed: [_packed(case) for case in fresh_codes(seed)],
     expected=lambda case: (case.W_q, None),
     run=lambda answer, case, device: answer(case.W_packed, case.nbits, case.W_q.shape[1]),
 )

@@ -8,7 +8,8 @@ import torch
 from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker import cases
-from gemlite_lab.checker.exercise import Exercise, run_watched
+from gemlite_lab.checker.exercise import CheckFailed, Exercise, run_watched
+from gemlite_lab.checker.random_cases import random_plain
 
 _KERNEL = "gemv_a16w16_warp"
 _HOLE = "warp_reduce_sum"
@@ -21,6 +22,7 @@ def _cases():
         cases.exact_plain(33, 32, seed=2),
         _fractional_case(),
         cases.real_plain(),
+        random_plain(),
     ]
 
 
@@ -44,7 +46,25 @@ def _expected(case):
 
 def _run(answer, case, device):
     kernel = load(_KERNEL, replace={_HOLE: answer}, time_limit=10.0)
-    return run_watched(kernel, (case.x, case.W), device)
+    if device != "cpu":
+        return run_watched(kernel, (case.x, case.W), device)
+    report = kernel.inspect(case.x, case.W)
+    report.raise_findings()
+    _refuse_what_is_forbidden(report)
+    return report.y
+
+
+def _refuse_what_is_forbidden(report):
+    """Raise CheckFailed for shared memory and barriers, of which this kernel has none itself."""
+    shared = [line for line in report.lines if line.space == "shared"]
+    barriers = [phase.place for phase in report.phases if phase.place]
+    if shared or barriers:
+        what = f"{shared[0].name} of shared memory" if shared else "__syncthreads()"
+        place = shared[0].place if shared else barriers[0]
+        raise CheckFailed(
+            f"{_HOLE} uses {what} ({place}): write it with no shared memory and no "
+            "__syncthreads(); __shfl_down_sync brings a lane the value of another"
+        )
 
 
 WARP_REDUCE_SUM = Exercise(

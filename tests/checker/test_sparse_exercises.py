@@ -24,7 +24,9 @@ def halves_of(values):
     return values[:, :K].reshape(len(values), -1, 2, 32).unbind(2)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.label)
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.kept.any()], ids=lambda case: case.label
+)
 def test_of_each_pair_one_is_kept_and_of_half_of_them_the_first(case):
     first, second = halves_of(case.kept)
     assert (first != second).all()
@@ -52,7 +54,9 @@ def test_a_weight_without_a_partner_is_kept_here_and_pruned_there():
     assert alone.any() and not alone.all()
 
 
-@pytest.mark.parametrize("case", DOT.cases()[:-1], ids=lambda case: case.label)
+@pytest.mark.parametrize(
+    "case", [case for case in DOT.cases() if case.is_exact], ids=lambda case: case.label
+)
 def test_right_outputs_are_exact_in_half_precision(case):
     W = (case.W_q.double() - case.zeros) * case.scales * case.kept
     exact = reference.matmul(case.x, W)
