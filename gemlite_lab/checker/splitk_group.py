@@ -25,10 +25,11 @@ _SHAPES = (  # chunks, BLOCK_K, GROUP, M, N, K
     (2, 32, 16, 17, 40, 240),  # the last tile is half empty
     (3, 64, 48, 5, 33, 400),
 )
-_LONG, _BROAD, _WIDE = (
+_LONG, _BROAD, _WIDE, _FRESH = (
     (1, 256, 64, 1, 1, 4112),
     (1, 32, 48, 1, 70, 96),
     (1, 32, 48, 70, 1, 96),
+    (2, 32, 48, 5, 33, 96),
 )
 
 
@@ -128,7 +129,7 @@ SPLITK_GROUP = Exercise(
         "scales and zeros as tensors (BLOCK_N, BLOCK_K), as codes are.",
     ),
     cases=_cases,
-    fresh=lambda seed: fresh(partial(_case, *_SHAPES[2]), seed),
+    fresh=lambda seed: fresh(partial(_case, *_FRESH), seed),
     expected=lambda case: (reference.matmul(case.x, _weights(case)).float(), None),
     run=_run,
     traps={
