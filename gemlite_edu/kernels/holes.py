@@ -7,10 +7,16 @@ for a new format. This file checks a replacement and puts it into the kernel's t
 
 import re
 
+from gemlite_edu.kernels import macros
+from gemlite_edu.kernels.device_rules import check_declarations
+from gemlite_edu.kernels.directive_rules import check_directives, without_sides_for_a_gpu
 from gemlite_edu.kernels.errors import KernelTextError
+from gemlite_edu.kernels.tokens import WORD, tokens_of
+from gemlite_edu.kernels.word_rules import check_words
 
 HOLE = re.compile(r"^// BEGIN HOLE (\w+)\n(.*?)^// END HOLE$", re.DOTALL | re.MULTILINE)
 # Comments, strings and characters, which checks of the code must ignore.
+_MOST_CHARACTERS = 100_000
 _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 
 
@@ -34,45 +40,47 @@ def without_comments(text):
     return _NO_CODE.sub(" ", text)
 
 
-def check_text(name, text):
-    """Raise TypeError or KernelTextError for a text that cannot stand in the hole `name`."""
+def words_of(name, text):
+    """The words of a text, without those in its comments and strings."""
+    return {token.text for token in tokens_of(name, text) if token.kind == WORD}
+
+
+def check_text(name, text, kernel_words=frozenset(), words_of_others=frozenset()):
+    """Raise TypeError or KernelTextError for a text that cannot stand in the hole `name`.
+
+    kernel_words: the words of the kernel around the hole. words_of_others: those of the learner's
+    texts for other holes.
+    """
+    _check_characters(name, text)
+
+    def refuse(line, what):
+        raise KernelTextError(f"the text for {name} {what} (line {line})")
+
+    lines = macros.lines_of(tokens_of(name, without_first_newline(text)))
+    lines = macros.without_lines_that_are_off(lines)
+    check_directives(lines, kernel_words, refuse)
+    _check_function_and_braces(name, macros.views(lines))
+    for code in macros.views(without_sides_for_a_gpu(lines)):
+        check_words(code, refuse)
+        check_declarations(code, words_of_others, refuse)
+
+
+def _check_characters(name, text):
     if not isinstance(text, str):
         raise TypeError(f"the text for {name} must be a str, got {type(text).__name__}")
-    code = without_comments(text)
-    if not re.search(rf"\b{name}\s*\(", code):
+    if len(text) > _MOST_CHARACTERS:
+        raise KernelTextError(
+            f"the text for {name} has {len(text):,} characters; {_MOST_CHARACTERS:,} is the most"
+        )
+    if "\0" in text or not text.isascii() and text != text.encode(errors="replace").decode():
+        raise KernelTextError(f"the text for {name} has a character that no file of text can have")
+
+
+def _check_function_and_braces(name, views):
+    """Refuse a text that does not define its function, or whose braces are open in every view."""
+    texts = [[token.text for token in code] for code in views]
+    if not any((name, "(") in zip(words, words[1:], strict=False) for words in texts):
         raise KernelTextError(f"the text for {name} must define the function {name}(...)")
-    opened, closed = code.count("{"), code.count("}")
-    if opened != closed:
+    if all(words.count("{") != words.count("}") for words in texts):
+        opened, closed = texts[0].count("{"), texts[0].count("}")
         raise KernelTextError(f"the text for {name} opens {opened} braces and closes {closed}")
-    if re.search(r"^\s*#\s*include", code, re.MULTILINE):
-        raise KernelTextError(f"the text for {name} must not include files: leave the #include out")
-    for statement in _outside_braces(code).split(";"):
-        _check_for_gpu(name, statement)
-    if re.search(r"\bthread_local\b", code):
-        raise KernelTextError(f"the text for {name} says thread_local, which CUDA does not have")
-
-
-def _check_for_gpu(name, statement):
-    """Raise for C++ that only the simulator compiles: a GPU needs __device__ or __constant__."""
-    if re.search(
-        r"\b(using|typedef|__device__|__constant__|__shared__|constexpr\s[^[]*\()", statement
-    ):
-        return
-    if re.match(r"[^(]*\[", statement):
-        raise KernelTextError(
-            f"the text for {name} has an array outside its functions, which a GPU cannot read: "
-            "put __constant__ before it, or move it into the function"
-        )
-    if re.search(r"^[^#=(]*\w\s+\w+\s*\(", statement, re.MULTILINE):
-        function = re.search(r"(\w+)\s*\(", statement)[1]
-        raise KernelTextError(
-            f"the text for {name} must say __device__ before {function}(...): "
-            "a GPU can call nothing else"
-        )
-
-
-def _outside_braces(code):
-    innermost = re.compile(r"\{[^{}]*\}")
-    while innermost.search(code):
-        code = innermost.sub(";", code)
-    return code

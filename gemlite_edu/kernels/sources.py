@@ -8,7 +8,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from gemlite_edu.kernels.holes import HOLE, check_text, filled
+from gemlite_edu.kernels.holes import HOLE, check_text, filled, words_of
 
 FOLDER = Path(__file__).parent / "cuda"
 
@@ -66,8 +66,17 @@ def expand(kernel, replace=None):
         raise TypeError(f"replace must be a dict of hole names and their texts, got {came}")
     for name, text in replace.items():
         hole(name, kernel)
-        check_text(name, text)
+        others = [other for other in replace if other != name and isinstance(replace[other], str)]
+        words_of_others = set().union(*(words_of(other, replace[other]) for other in others))
+        check_text(name, text, _words_around(kernel, frozenset(replace)), words_of_others)
     return "".join(_expand_file(f"{kernel}.cu", replace, seen=set()))
+
+
+@cache
+def _words_around(kernel, holes):
+    """The words of `kernel`, and of what launches it, but not those in these holes."""
+    text = "".join(_expand_file(f"{kernel}.cu", dict.fromkeys(holes, ""), seen=set()))
+    return words_of(kernel, text) | words_of(kernel, read("bindings.cu"))
 
 
 def _holes(file_name):

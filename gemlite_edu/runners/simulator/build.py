@@ -18,7 +18,7 @@ _HERE = Path(__file__).parent
 SHIM = _HERE / "shim"
 _KERNEL_FLAGS = (
     "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
-    "-fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off "
+    "-Werror=vla -fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off "
     "-fno-builtin-malloc -fno-builtin-free -fcheck-new"
 ).split()
 # The runner that loads this library already has the C and C++ libraries.
