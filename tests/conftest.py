@@ -1,3 +1,5 @@
+import os
+
 import pytest
 from processor_time import ProcessorTime
 
@@ -8,6 +10,8 @@ EVERY_CASE = "every_case"
 
 
 def pytest_configure(config):
+    # A thousand answers and the notebooks are checked: nvcc looks only at those of its own tests.
+    os.environ["GEMLITE_EDU_NVCC_BESIDE"] = "off"
     config.addinivalue_line("markers", f"{EVERY_CASE}: minutes of cases; `-m {EVERY_CASE}` runs it")
     config.pluginmanager.register(ProcessorTime(is_worker=hasattr(config, "workerinput")))
 

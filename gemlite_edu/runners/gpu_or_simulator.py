@@ -9,7 +9,7 @@ import torch
 from gemlite_edu.kernels import sources
 from gemlite_edu.kernels.machine import machine_of
 from gemlite_edu.numbers.checks import aligned, pointers_of
-from gemlite_edu.runners import simulator
+from gemlite_edu.runners import nvcc_beside, simulator
 
 
 class Program:
@@ -62,6 +62,7 @@ class Program:
     def inspect(self, plan, tensors, y, title, recorded):
         """Run the plan's product in the simulator with instruments: fill `y`, return a `Report`."""
         launch, tensors = plan.product, self._prepared(plan, tensors)
+        nvcc_beside.begin(self.source, launch, self.replace)
         _poison(y)
         library = simulator.build_instrumented_kernel(
             self.source, launch.entry, launch.defines, self.replace

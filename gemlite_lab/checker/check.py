@@ -12,6 +12,7 @@ from gemlite_lab.checker.all_steps import ALL_STEPS
 from gemlite_lab.checker.attainable_tflops import ATTAINABLE_TFLOPS
 from gemlite_lab.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_lab.checker.compare import compare
+from gemlite_lab.checker.compiled_for_gpu import compiled_for_gpu
 from gemlite_lab.checker.dequant_dot import DEQUANT_DOT_EXERCISES
 from gemlite_lab.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
 from gemlite_lab.checker.dequant_pair import DEQUANT_PAIR
@@ -68,6 +69,7 @@ def check(name, answer):
         with (
             runnable(exercise, answer, device) as runs,
             triton_answers.compiled_beside(exercise, answer, device) as compiling,
+            compiled_for_gpu(exercise, answer, device) as what_was_not_compiled,
         ):
             lines = []
             for case in exercise.cases():
@@ -76,12 +78,13 @@ def check(name, answer):
             for case in exercise.fresh(secrets.randbelow(2**31)):
                 _check_case(exercise, runs, case, device)
             compiling.finish()
+            note = what_was_not_compiled()
         where = "" if device == "cpu" else " on your GPU"
         exact = sum(line is None for line in lines)
         within = f"within {exercise.tolerance} in every case"
         how = f"bit for bit in {exact} cases" if exact else within
         print(f"{name}: right{where}, {how}")
-        print("".join(f"{line}\n" for line in lines if line), end="")
+        print("".join(f"{line}\n" for line in lines if line), end=note)
     if exercise.notebook and not record.record(name, record.SOLVED):
         print("  (not recorded: the current folder is in no workbook)")
 
