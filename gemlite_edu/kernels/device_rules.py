@@ -5,6 +5,7 @@ import re
 from gemlite_edu.kernels.declarations import closing, declarations, local_structs
 from gemlite_edu.kernels.tokens import NUMBER, WORD
 
+_LONGEST = 2000  # tokens of a declaration
 _ON_A_GPU = ("__device__", "__global__")
 _VARIABLE_OF_A_GPU = ("__device__", "__constant__", "__shared__", "__managed__")
 _CASTS = (
@@ -156,7 +157,7 @@ def _check_body(function, constexpr, refuse):
 
 
 def _is_variable(body, index):
-    for token in body[index:]:
+    for token in body[index : index + _LONGEST]:
         if token.text in ("(", "{"):
             return token.text == "{"
         if token.text in ("=", ";", "["):
@@ -165,7 +166,7 @@ def _is_variable(body, index):
 
 
 def _check_shared(body, index, refuse):
-    for place in range(index, len(body)):
+    for place in range(index, min(index + _LONGEST, len(body))):
         if body[place].text in ("=", "{"):
             refuse(
                 body[index].line,
@@ -178,7 +179,8 @@ def _check_shared(body, index, refuse):
 
 def _check_static(function, index, constexpr, refuse):
     body = function.rest
-    end = next((i for i in range(index, len(body)) if body[i].text == ";"), len(body))
+    last = min(index + _LONGEST, len(body))
+    end = next((i for i in range(index, last) if body[i].text == ";"), last)
     equals = next((i for i in range(index, end) if body[i].text in ("=", "(", "{")), end)
     if equals == end or body[equals].text == "(":
         return
@@ -211,7 +213,8 @@ def _check_sizes(code, refuse):
 def _bytes_of(code, index):
     """The bytes of the arrays declared behind code[index], as far as their sizes are numbers."""
     count, size, place = 1, 0, index
-    while place < len(code) and code[place].text not in ("=", ";", "{"):
+    last = min(index + _LONGEST, len(code))
+    while place < last and code[place].text not in ("=", ";", "{"):
         token = code[place]
         size = _BYTES.get(token.text, size)
         if token.text == "[":

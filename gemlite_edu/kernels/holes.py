@@ -16,7 +16,7 @@ from gemlite_edu.kernels.word_rules import check_words
 
 HOLE = re.compile(r"^// BEGIN HOLE (\w+)\n(.*?)^// END HOLE$", re.DOTALL | re.MULTILINE)
 # Comments, strings and characters, which checks of the code must ignore.
-_MOST_CHARACTERS = 100_000
+_MOST_CHARACTERS = 50_000
 _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 
 
@@ -59,10 +59,13 @@ def check_text(name, text, kernel_words=frozenset(), words_of_others=frozenset()
     lines = macros.lines_of(tokens_of(name, without_first_newline(text)))
     lines = macros.without_lines_that_are_off(lines)
     check_directives(lines, kernel_words, refuse)
-    _check_function_and_braces(name, macros.views(lines))
-    for code in macros.views(without_sides_for_a_gpu(lines)):
-        check_words(code, refuse)
-        check_declarations(code, words_of_others, refuse)
+    try:
+        _check_function_and_braces(name, macros.views(lines))
+        for code in macros.views(without_sides_for_a_gpu(lines)):
+            check_words(code, refuse)
+            check_declarations(code, words_of_others, refuse)
+    except RecursionError:
+        raise KernelTextError(f"the text for {name} has too many braces in braces") from None
 
 
 def _check_characters(name, text):

@@ -10,6 +10,7 @@ from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.tokens import NEWLINE, NUMBER, SIGN, STRING, WORD, Token, tokens_of
 
 _MOST_BRANCHES = 64
+_DEEPEST = 30
 _MOST_STEPS = 200_000  # macros that double one another come to no end
 
 
@@ -101,18 +102,74 @@ class _Macro(NamedTuple):
 
 
 def _expanded(lines):
-    macros, found, waiting = {}, [], []
+    expander, found, waiting = _Expander(), [], []
     for line in lines:
         if not isinstance(line, Directive):
             waiting += line
             continue
-        found += _expand(waiting, macros)
+        found += expander.expand(waiting)
         waiting = []
         if line.name == "define" and line.tokens:
-            macros[line.tokens[0].text] = _macro(line.tokens)
+            expander.macros[line.tokens[0].text] = _macro(line.tokens)
         elif line.name == "undef" and line.tokens:
-            macros.pop(line.tokens[0].text, None)
-    return found + _expand(waiting, macros)
+            expander.macros.pop(line.tokens[0].text, None)
+    return found + expander.expand(waiting)
+
+
+class _Expander:
+    """Expands `macros` {name: _Macro} in tokens, and does not go on for ever."""
+
+    def __init__(self):
+        self.macros = {}
+        self._steps = self._depth = 0
+
+    def expand(self, tokens):
+        """The tokens with macros expanded; a macro is no macro in what comes of it."""
+        if not self.macros:
+            return tokens
+        self._depth += 1
+        self._steps += len(tokens)
+        if self._depth > _DEEPEST:
+            raise KernelTextError(f"the text calls macros in macros, more than {_DEEPEST} deep")
+        found, waiting = [], [(token, frozenset()) for token in reversed(tokens)]
+        while waiting:
+            self._steps += 1
+            if self._steps > _MOST_STEPS:
+                raise KernelTextError(f"the text's macros come to more than {_MOST_STEPS:,} words")
+            token, busy = waiting.pop()
+            is_free = token.kind == WORD and token.text not in busy
+            macro = self.macros.get(token.text) if is_free else None
+            is_called = macro and macro.parameters is not None
+            if macro is None or (is_called and not (waiting and waiting[-1][0].text == "(")):
+                found.append(token)
+                continue
+            body = _placed(macro.body, token.line)
+            if is_called:
+                body = self._with_arguments(body, macro.parameters, _arguments(waiting))
+            waiting += [(part, busy | {token.text}) for part in reversed(_pasted(body))]
+        self._depth -= 1
+        return found
+
+    def _with_arguments(self, body, names, given):
+        values = dict(zip(names, given, strict=False))
+        if names and names[-1] == "...":
+            rest = [[*part, Token(SIGN, ",", 0)] for part in given[len(names) - 1 :]]
+            values["__VA_ARGS__"] = [token for part in rest for token in part][:-1]
+        found, expanded = [], {}
+        for index, token in enumerate(body):
+            beside = {body[i].text for i in (index - 1, index + 1) if 0 <= i < len(body)}
+            if token.text == "#" and index + 1 < len(body) and body[index + 1].text in values:
+                text = " ".join(part.text for part in values[body[index + 1].text])
+                found.append(token._replace(kind=STRING, text=f'"{text}"'))
+            elif token.text in values and index and body[index - 1].text == "#":
+                continue
+            elif token.text in values:
+                if "##" not in beside and token.text not in expanded:
+                    expanded[token.text] = self.expand(values[token.text])
+                found += values[token.text] if "##" in beside else expanded[token.text]
+            else:
+                found.append(token)
+        return found
 
 
 def _macro(tokens):
@@ -131,27 +188,6 @@ def _is_name(token):
     return token.kind == WORD or token.text == "..."
 
 
-def _expand(tokens, macros):
-    """The tokens with macros expanded; a macro is no macro in what comes of it."""
-    if not macros:
-        return tokens
-    found, waiting = [], [(token, frozenset()) for token in reversed(tokens)]
-    for _ in range(_MOST_STEPS):
-        if not waiting:
-            return found
-        token, busy = waiting.pop()
-        macro = macros.get(token.text) if token.kind == WORD and token.text not in busy else None
-        is_called = macro and macro.parameters is not None
-        if macro is None or (is_called and not (waiting and waiting[-1][0].text == "(")):
-            found.append(token)
-            continue
-        body = _placed(macro.body, token.line)
-        if is_called:
-            body = _with_arguments(body, macro.parameters, _arguments(waiting), macros)
-        waiting += [(part, busy | {token.text}) for part in reversed(_pasted(body))]
-    raise KernelTextError(f"the macros of the text come to more than {_MOST_STEPS:,} words")
-
-
 def _placed(tokens, line):
     return [token._replace(line=line) for token in tokens]
 
@@ -168,27 +204,6 @@ def _arguments(waiting):
             found.append([])
         elif not (token.text == "(" and depth == 1):
             found[-1].append(token)
-    return found
-
-
-def _with_arguments(body, names, given, macros):
-    values = dict(zip(names, given, strict=False))
-    if names and names[-1] == "...":
-        rest = [[*part, Token(SIGN, ",", 0)] for part in given[len(names) - 1 :]]
-        values["__VA_ARGS__"] = [token for part in rest for token in part][:-1]
-    found = []
-    for index, token in enumerate(body):
-        beside = {body[i].text for i in (index - 1, index + 1) if 0 <= i < len(body)}
-        if token.text == "#" and index + 1 < len(body) and body[index + 1].text in values:
-            text = " ".join(part.text for part in values[body[index + 1].text])
-            found.append(token._replace(kind=STRING, text=f'"{text}"'))
-        elif token.text in values and index and body[index - 1].text == "#":
-            continue
-        elif token.text in values:
-            value = values[token.text]
-            found += value if "##" in beside else _expand(value, macros)
-        else:
-            found.append(token)
     return found
 
 

@@ -5,7 +5,7 @@ The lists come from nvcc: tests/kernels/cuda_probes.json has its verdicts.
 
 import re
 
-from gemlite_edu.kernels.declarations import behind_angles
+from gemlite_edu.kernels.declarations import behind_angles, closing
 from gemlite_edu.kernels.directive_rules import (
     GUARDS,
     OF_THE_SIMULATOR,
@@ -15,6 +15,7 @@ from gemlite_edu.kernels.directive_rules import (
 )
 from gemlite_edu.kernels.tokens import ODD, STRING, WORD, tokens_of
 
+_LONGEST_LIST = 300  # tokens of a list of attributes
 _NOT_IN_CUDA = {
     "thread_local": "which CUDA does not have",
     "__thread": "which CUDA does not have",
@@ -164,32 +165,27 @@ def _check_pragma_operator(tokens, line, refuse):
 
 def _check_attributes(code, refuse):
     for index, token in enumerate(code):
-        if token.text in ("__attribute__", "__attribute"):
-            names = _listed(code, index + 1, depth=2)
-        elif token.text == "[" and index + 1 < len(code) and code[index + 1].text == "[":
-            names = _listed(code, index, depth=2)
-        else:
+        is_list = token.text == "[" == (code[index + 1].text if index + 1 < len(code) else "")
+        if token.text not in ("__attribute__", "__attribute") and not is_list:
             continue
-        for name in names:
+        start = index if is_list else index + 1
+        end = closing(code[start : start + _LONGEST_LIST], 0)
+        if end == _LONGEST_LIST:
+            refuse(token.line, "has a list of attributes without an end")
+        for name in _listed(code[start : start + end]):
             if name.text.strip("_") not in _ATTRIBUTES:
                 refuse(name.line, f"says {name.text}, an attribute for a host's compiler")
 
 
-def _listed(code, index, depth):
-    """The words at this depth of brackets, each the first behind a comma, from code[index] on."""
-    now, before = 0, None
-    for place in range(index, len(code)):
-        token = code[place]
-        if token.text in ("(", "["):
-            now += 1
-        elif token.text in (")", "]"):
-            now -= 1
-            if now == 0:
-                return
-        elif now == depth and token.kind == WORD and before in ("(", "[", ",", "::"):
-            if code[place + 1 : place + 2] and code[place + 1].text != "::":
-                yield token
-        before = token.text
+def _listed(tokens):
+    """The words inside two brackets, the first one behind a comma each."""
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+        before, after = tokens[index - 1].text, tokens[index + 1 : index + 2]
+        is_first = before in ("(", "[", ",", "::") and not (after and after[0].text == "::")
+        if depth == 2 and token.kind == WORD and is_first:
+            yield token
 
 
 def _check_host_functions(code, refuse):

@@ -1,0 +1,238 @@
+"""No spelling hides from the rules what may not stand in a learner's text: 20 of each class."""
+
+import contextlib
+import time
+
+import pytest
+from cuda_probes import HOLE, KERNEL
+
+from gemlite_edu.kernels import sources
+from gemlite_edu.kernels.errors import KernelTextError
+
+SIGNATURE = f"__device__ float {HOLE}(uint32_t word, const X_T* x, float zero)"
+
+
+def refusal(before="", inside=""):
+    text = f"{before}\n{SIGNATURE} {{\n  float sum = zero;\n{inside}\n  return sum;\n}}\n"
+    try:
+        sources.expand(KERNEL, {HOLE: text})
+    except KernelTextError as error:
+        return str(error)
+    return ""
+
+
+def spellings_of_a_directive(name, rest):
+    """A directive as compilers read it, however it is written."""
+    half = len(name) // 2
+    hashes = [
+        "#",
+        "%:",
+        "# ",
+        " #",
+        "\t#\t",
+        "\f#",
+        "/* a */#",
+        "#/* a */",
+        "#/*\n*/",
+        "%: ",
+        "\\\n#",
+    ]
+    hashes += [
+        "#\\\n",
+        "%\\\n:",
+        "%:/**/",
+        "  /* \n */ %:\t",
+        "/**//**/#",
+        "#\v",
+        "\\ \n#",
+        "#/**/\\\n",
+    ]
+    whole = [f"{sign}{name} {rest}" for sign in hashes]
+    split = f"{name[:half]}\\\n{name[half:]}"
+    return [
+        *whole,
+        f"#{split} {rest}",
+        f"#{name}/**/{rest}",
+        f"#{name} \\\n{rest}",
+        f"#{name}\t{rest}",
+    ]
+
+
+def as_word(word):
+    """Ways to write a word in code, as (before the function, in place of the word)."""
+    half, third = len(word) // 2, len(word) // 3
+    a, b = word[:half], word[half:]
+    c, d, e = word[:third], word[third : 2 * third], word[2 * third :]
+    paste = "#define P(a, b) a##b\n"
+    return [
+        ("", word),
+        ("", f"{a}\\\n{b}"),
+        ("", f"{a}\\ \t\n{b}"),
+        ("", f"{c}\\\n{d}\\\n{e}"),
+        ("", f"/* a */{word}/* b */"),
+        ("", f"// a\n{word}"),
+        (f"#define MINE {word}", "MINE"),
+        (f"%:define MINE {word}", "MINE"),
+        (f"#define MINE \\\n {word}", "MINE"),
+        (f"#define MINE {a}\\\n{b}", "MINE"),
+        (f"#define YOURS {word}\n#define MINE YOURS", "MINE"),
+        (f"#define MINE() {word}", "MINE()"),
+        (f"#define MINE(a) a {word}", "MINE()"),
+        ("#define SAME(a) a", f"SAME({word})"),
+        ("#define LIST(...) __VA_ARGS__", f"LIST({word})"),
+        (paste, f"P({a}, {b})"),
+        (paste + "#define Q(a, b) P(a, b)", f"Q({a}, {b})"),
+        (paste + "#define Q P", f"Q({a}, {b})"),
+        (f"#define MINE {a}##{b}", "MINE"),
+        ("#define P3(a, b, c) a##b##c", f"P3({c}, {d}, {e})"),
+        (paste + f"#define LEFT {a}\n#define Q(a, b) P(a, b)", f"Q(LEFT, {b})"),
+        (f"#undef MINE\n#define MINE 3\n#undef MINE\n#define MINE {word}", "MINE"),
+        (f"#ifdef DEBUG\n#define MINE 3\n#else\n#define MINE {word}\n#endif", "MINE"),
+        (f"#if W_NBITS == 4\n#define MINE {word}\n#else\n#define MINE 3\n#endif", "MINE"),
+    ]
+
+
+DIRECTIVES = {
+    "include": "<stdlib.h>",
+    "import": "<stdlib.h>",
+    "include_next": "<stdlib.h>",
+    "line": '3 "gemv.cuh"',
+    "pragma": 'GCC optimize("fast-math")',
+    "define": "float double",
+    "undef": "W_NBITS",
+}
+
+
+@pytest.mark.parametrize("name", DIRECTIVES)
+def test_a_directive_is_refused_in_every_spelling(name):
+    passed = [
+        text
+        for text in spellings_of_a_directive(name, DIRECTIVES[name])
+        if not refusal(before=text)
+    ]
+    assert passed == []
+
+
+WORDS = {
+    "thread_local": "{} int kept = 0; sum += kept;",
+    "throw": "if (word == 7) {} 1;",
+    "catch": "try {{}} {} (...) {{}}",
+    "typeid": "sum += {}(zero) == {}(zero);",
+    "dynamic_cast": "sum += {}<int*>(&sum) == 0;",
+    "system": '{}("true");',
+    "exit": "{}(1);",
+    "getenv": '{}("HOME");',
+    "__builtin_bswap32": "sum += {}(word);",
+    "__builtin_ctz": "sum += {}(word);",
+    "__atomic_load_n": "sum += {}(&sum, 0);",
+    "_Float16": "{} v = zero; sum += v;",
+    "sim_exchange": "sum += {}(1, 2, 3);",
+    "__SANITIZE_THREAD__": "sum += {};",
+    "__GNUC__": "sum += {};",
+    "__NVCC__": "sum += {};",
+    "__CUDACC__": "sum += {};",
+    "asm": '{}("nop");',
+    "__asm__": '{} volatile("nop");',
+    "stdout": "fputs(nullptr, {});",
+    "__thread": "static {} int kept;",
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_is_refused_in_every_spelling(word):
+    passed = [
+        (before, spelling)
+        for before, spelling in as_word(word)
+        if not refusal(before, WORDS[word].replace("{}", f" {spelling} ").replace("{{", "{"))
+    ]
+    assert passed == []
+
+
+CONDITIONS = """SIM_VECTOR2 sim_here __SANITIZE_THREAD__ __GNUC__ __NVCC__ __OPTIMIZE__ __x86_64__
+__linux__ __has_builtin __has_include threadIdx min CUDART_VERSION FLT_MAX INT_MAX assert __CUDA__
+__clang__ __COUNTER__ __ELF__""".split()
+
+
+@pytest.mark.parametrize("word", CONDITIONS)
+def test_no_line_depends_on_who_compiles_it(word):
+    forms = [
+        "#ifdef {}", "#ifndef {}", "#if defined({})", "#if defined {}", "#if !defined({})",
+        "#if {}",
+        "#if 1 && defined({})", "#if W_NBITS == 4 || defined({})", "%:ifdef {}", "#ifdef \\\n{}",
+        "#if 1\n#elif defined({})", "#define MINE defined({})\n#if MINE", "# /* a */ ifdef {}",
+    ]  # fmt: skip
+    passed = [f for f in forms if not refusal(inside=f.format(word) + "\nsum = 0;\n#endif\n")]
+    assert passed == []
+
+
+@pytest.mark.parametrize("guard", ["__CUDA_ARCH__", "__CUDACC__"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "#ifdef {0}\n sum = 1;\n#endif",
+        "#ifdef {0}\n sum = 1;\n#else\n sum = 2;\n#endif",
+        "#ifndef {0}\n sum = 1;\n#else\n sum = 2;\n#endif",
+        "#if defined({0})\n sum = 1;\n#endif",
+        "#if !defined({0})\n sum = 1;\n#else\n sum = 2;\n#endif",
+        "#if defined({0}) && W_NBITS == 4\n asm();\n#endif",
+        "#ifdef {0}\n asm();\n#elif W_NBITS == 4\n sum = 1;\n#endif",
+        "#if W_NBITS == 4\n sum = 1;\n#elif defined({0})\n asm();\n#endif",
+        "#ifdef {0}\n// asm\n sum = 1;\n#endif",
+        '#ifdef {0}\n sum += "asm"[0];\n#endif',
+        "#ifdef {0}\n#define A 3\n#endif",
+        "#define ON {0}\n#ifdef ON\n#endif",
+        "#define ON defined({0})\n#if ON\n asm();\n#endif",
+        "sum += {0};",
+    ],
+)
+def test_a_guard_is_for_asm_alone(guard, form):
+    assert refusal(inside=form.format(guard))
+
+
+DOUBLING = "".join(f"#define D{i} D{i + 1} D{i + 1}\n" for i in range(40)) + "D0\n"
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("", "must define the function"),
+        ("\0", "a character that no file of text can have"),
+        ("\ud800", "a character that no file of text can have"),
+        ('"', "opens a quote that nothing closes"),
+        ("'", "opens a quote that nothing closes"),
+        ('R"x(', "opens a raw string that nothing closes"),
+        ('R"x(a)" x"', "opens a raw string that nothing closes"),
+        ('R"(a\\\n)"', "a raw string with a backslash"),
+        ("/*", "opens a comment that no"),
+        ("`", "a sign that C\\+\\+ does not have: '`'"),
+        ("\r a", "a sign that C\\+\\+ does not have"),
+        ("\\ a", "a sign that C\\+\\+ does not have"),
+        ("#if 1", "an #if without its #endif"),
+        ("%:ifdef A", "an #ifdef without its #endif"),
+        (DOUBLING, "more than 200,000 words"),
+    ],
+)
+def test_an_odd_text_is_refused_in_one_sentence(text, sentence):
+    function = f"{SIGNATURE} {{ return zero; }}\n" if text else ""
+    with pytest.raises(KernelTextError, match=sentence):
+        sources.expand(KERNEL, {HOLE: function + text + "\n"})
+
+
+LONG = ["(", '"', "#if 1\n", "template <", 'R"(', "[", "__attribute__((", "__shared__ ", "static "]
+LONG += ["#define A(a) a\nA(", "#define A(a) a a\nA(A(A(A(A(A(A(A(", "{struct A {", "struct A {"]
+
+
+@pytest.mark.parametrize("piece", LONG)
+def test_a_long_text_is_judged_quickly(piece):
+    pieces = piece * (20_000 // len(piece))
+    closed = pieces + "};" * 2000 if piece.endswith("{") else pieces
+    start = time.process_time()
+    for text in (pieces, f"{SIGNATURE} {{ return zero; }}\n{closed}"[:50_000]):
+        with contextlib.suppress(KernelTextError):
+            sources.expand(KERNEL, {HOLE: text})
+    assert time.process_time() - start < 2
+
+
+def test_a_text_that_is_too_long_is_refused():
+    with pytest.raises(KernelTextError, match="has 1,000,000 characters; 50,000 is the most"):
+        sources.expand(KERNEL, {HOLE: "a" * 1_000_000})
