@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from gemlite_edu.kernels.tokens import STRING, WORD
+from gemlite_edu.kernels.tokens import SIGN, STRING, WORD, Token
 
 CLASS_KEYS = ("struct", "class", "union", "enum")
 _OPEN, _CLOSE = "([{", ")]}"
@@ -211,9 +211,22 @@ def _declared(head, rest, is_member, has_body=False):
             yield Declaration("function", head, name, rest if has_body else [], is_member)
         return
     plain = _without_groups(head)
-    names = [token for token in plain if token.kind == WORD]
-    if plain and plain[0].text != "friend" and len(names) > 1 and not _is_forward(plain):
-        yield Declaration("variable", head, names[-1], rest, is_member)
+    words = [token for token in plain if token.kind == WORD]
+    if plain and plain[0].text != "friend" and len(words) > 1 and not _is_forward(plain):
+        for name in _declarators([*plain, Token(SIGN, "=", 0), *_without_groups(rest)]):
+            yield Declaration("variable", head, name, rest, is_member)
+
+
+def _declarators(tokens):
+    """The names that one declaration gives variables: each the last word before a , or a =."""
+    is_value, last = False, None
+    for token in [*tokens, Token(SIGN, ",", 0)]:
+        if token.text == "," and last is not None:
+            yield last
+        if token.text in (",", "="):
+            is_value, last = token.text == "=", last if token.text == "=" else None
+        elif token.kind == WORD and not is_value and token.text not in _TYPES:
+            last = token
 
 
 def _is_forward(plain):

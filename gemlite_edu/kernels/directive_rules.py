@@ -12,7 +12,7 @@ it, except a guard around `asm`, which only a GPU has:
 
 import re
 
-from gemlite_edu.kernels.macros import Directive
+from gemlite_edu.kernels.conditionals import Directive
 from gemlite_edu.kernels.tokens import STRING, WORD
 
 GUARDS = ("__CUDA_ARCH__", "__CUDACC__")

@@ -7,7 +7,7 @@ for a new format. This file checks a replacement and puts it into the kernel's t
 
 import re
 
-from gemlite_edu.kernels import macros
+from gemlite_edu.kernels import conditionals
 from gemlite_edu.kernels.device_rules import check_declarations
 from gemlite_edu.kernels.directive_rules import check_directives, without_sides_for_a_gpu
 from gemlite_edu.kernels.errors import KernelTextError
@@ -56,12 +56,12 @@ def check_text(name, text, kernel_words=frozenset(), words_of_others=frozenset()
     def refuse(line, what):
         raise KernelTextError(f"the text for {name} {what} (line {line})")
 
-    lines = macros.lines_of(tokens_of(name, without_first_newline(text)))
-    lines = macros.without_lines_that_are_off(lines)
+    lines = conditionals.lines_of(tokens_of(name, without_first_newline(text)))
+    lines = conditionals.without_lines_that_are_off(lines)
     check_directives(lines, kernel_words, refuse)
     try:
-        _check_function_and_braces(name, macros.views(lines))
-        for code in macros.views(without_sides_for_a_gpu(lines)):
+        _check_function_and_braces(name, conditionals.views(lines))
+        for code in conditionals.views(without_sides_for_a_gpu(lines)):
             check_words(code, refuse)
             check_declarations(code, words_of_others, refuse)
     except RecursionError:
