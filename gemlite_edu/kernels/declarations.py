@@ -160,6 +160,8 @@ def _declaration(code, index, is_member):
             continue
         head.append(token)
         index += 1
+    if head:  # what nothing ends: it may be Python
+        yield from _declared(head, head, is_member, has_body=True)
     return index
 
 
