@@ -4,6 +4,8 @@ On both machines `build` compiles the text and `run` launches a plan. `inspect` 
 instruments, which only the simulator has.
 """
 
+from copy import copy
+
 import torch
 
 from gemlite_edu.kernels import sources
@@ -23,6 +25,12 @@ class Program:
         self.source, self.replace = sources.expand(name, replace), dict(replace or {})
         self._name, self._time_limit = name, time_limit
         self._libraries = {}
+
+    def with_changed_source(self, change):
+        """A copy of the program, not yet built, whose text is `change(source)`."""
+        program = copy(self)
+        program.source, program._libraries = change(self.source), {}
+        return program
 
     def build(self, plan, device):
         """Compile every text of the plan for `device`; returns the library of the plan's product.

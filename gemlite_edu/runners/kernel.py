@@ -1,6 +1,7 @@
 """`Kernel`, the one way to call every CUDA kernel."""
 
 import dataclasses
+from copy import copy
 
 import torch
 
@@ -60,6 +61,12 @@ class Kernel:
     def replace(self):
         """{hole: the learner's text}."""
         return self._program.replace
+
+    def with_changed_source(self, change):
+        """A copy of the kernel whose CUDA text is `change(source)`."""
+        kernel = copy(self)
+        kernel._program = self._program.with_changed_source(change)
+        return kernel
 
     def __repr__(self):
         return f"Kernel({self._title()}, device={self.device!r})"

@@ -14,6 +14,7 @@ from gemlite_lab.checker.integer_cases import (
 )
 
 _HOLE = "dequant_dot"
+_BEGIN = f'#line 1 "{_HOLE}"\n'  # of the learner's text
 _CALLED = "called_dp4a"
 # Each call stores to shared memory, where the simulator's report counts the stores.
 _COUNTING_CALLS = f"""
@@ -24,7 +25,6 @@ __device__ auto counted_dp4a(A a, B b, C c) -> decltype(__dp4a(a, b, c)) {{
   return __dp4a(a, b, c);
 }}
 #define __dp4a counted_dp4a
-#line 1 "{_HOLE}"
 """
 
 
@@ -68,8 +68,8 @@ def _y_from_dp4a(answer, case, device):
     name, operands = "gemv_a8wn_dp4a", _operands(case)
     if device != "cpu":
         return run_watched(_kernel(name, answer, case), operands, device).long()
-    text = _COUNTING_CALLS + answer.removeprefix("\n")
-    report = _kernel(name, text, case).inspect(*operands)
+    kernel = _kernel(name, answer, case).with_changed_source(_with_counted_calls)
+    report = kernel.inspect(*operands)
     report.raise_findings()
     y = report.y.long()
     calls = sum(line.lanes for line in report.lines if line.name == _CALLED)
@@ -81,6 +81,10 @@ def _y_from_dp4a(answer, case, device):
             "take four products at a time with __dp4a(four_x, four_codes, sum)"
         )
     return y
+
+
+def _with_counted_calls(source):
+    return source.replace(_BEGIN, _COUNTING_CALLS + _BEGIN)
 
 
 def _exercise(name, widths, run, hints):
