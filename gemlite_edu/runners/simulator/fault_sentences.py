@@ -123,6 +123,13 @@ def _not_in_mask(mask, lane, *position):
     )
 
 
+def _space(space, *position):
+    return (
+        f"{where(*position)} gives an address in {space} memory to a function that reaches global "
+        "memory alone, such as __ldg: read and write that memory by [] or *"
+    )
+
+
 def _copy(what, size, zfill, *position):
     return f"{where(*position)} " + _COPY_MISTAKES[what].format(size=size, zfill=zfill)
 
@@ -181,6 +188,7 @@ _SENTENCES = {
     "stack": _stack,
     "stuck": _stuck,
     "matrix": _matrix,
+    "space": _space,
     "copy": _copy,
     "barrier": _barrier,
     "notinmask": _not_in_mask,

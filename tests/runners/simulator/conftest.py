@@ -73,3 +73,19 @@ def inspect():
         return simulator.inspect_kernel(library, text, arguments, launch, time_limit, "test"), text
 
     return run
+
+
+@pytest.fixture
+def inspect_each(inspect):
+    """inspect_each({name: statements}) gives {name: the first finding as text, or ""}.
+
+    All statements are cases of one kernel, which is compiled once and launched for each.
+    """
+
+    def run(table, **options):
+        cases = "\n".join(f"case {i}: {{ {s} }} break;" for i, s in enumerate(table.values()))
+        statements = f"y[t] = 0;\nswitch (n) {{\n{cases}\n}}"
+        reports = {name: inspect(statements, n=i, **options)[0] for i, name in enumerate(table)}
+        return {name: str(next(iter(r.findings), "")) for name, r in reports.items()}
+
+    return run

@@ -24,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "address_spaces.h"
 #include "atomics.h"
 #include "block_barrier.h"
 #include "confinement.h"
@@ -204,6 +205,8 @@ void sim_wait_for_copies(size_t batches_left) {
     if (watch) watch->end_copy(copy);
   });
 }
+
+void sim_only_global(const void* address) { check_is_global(address, __builtin_return_address(0)); }
 
 void sim_make_barrier(uint64_t* barrier, int arrivals) {
   stop_before(Event::MEETING, __builtin_return_address(0));

@@ -6,19 +6,32 @@
 
 #include "cooperation.h"
 
-template <typename T> T __ldg(const T* address) { return *address; }
-template <typename T> T __ldcs(const T* address) { return *address; }
-template <typename T> T __ldcg(const T* address) { return *address; }
-template <typename T> T __ldca(const T* address) { return *address; }
-template <typename T> T __ldlu(const T* address) { return *address; }
-template <typename T> T __ldcv(const T* address) { return *address; }
+// These reach global memory alone.
+#define SIM_LOAD(NAME)                            \
+  template <typename T> T NAME(const T* address) { \
+    sim_only_global(address);                     \
+    return *address;                              \
+  }
+SIM_LOAD(__ldg)
+SIM_LOAD(__ldcs)
+SIM_LOAD(__ldcg)
+SIM_LOAD(__ldca)
+SIM_LOAD(__ldlu)
+SIM_LOAD(__ldcv)
+#undef SIM_LOAD
 
 template <typename T>
 struct SimOwn { using type = T; };  // of a parameter that is no reason for T
-template <typename T> void __stcs(T* address, typename SimOwn<T>::type value) { *address = value; }
-template <typename T> void __stcg(T* address, typename SimOwn<T>::type value) { *address = value; }
-template <typename T> void __stwb(T* address, typename SimOwn<T>::type value) { *address = value; }
-template <typename T> void __stwt(T* address, typename SimOwn<T>::type value) { *address = value; }
+#define SIM_STORE(NAME)                                                            \
+  template <typename T> void NAME(T* address, typename SimOwn<T>::type value) { \
+    sim_only_global(address);                                                      \
+    *address = value;                                                              \
+  }
+SIM_STORE(__stcs)
+SIM_STORE(__stcg)
+SIM_STORE(__stwb)
+SIM_STORE(__stwt)
+#undef SIM_STORE
 
 inline void __threadfence() { sim_fence(); }
 inline void __threadfence_block() { sim_fence(); }
