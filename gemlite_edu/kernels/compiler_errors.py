@@ -20,6 +20,8 @@ _ASM = (
 _COMPILER_HINTS = (
     ("SimSixteenBits", " (x has the type X_T: make it a float with to_float(...) first)"),
     ("discards qualifiers", " (const means: read it, do not write it)"),
+    ("variable length array", " (CUDA needs the length of an array as a constant)"),
+    ("exception handling disabled", " (CUDA has no exceptions: no throw, no try)"),
     ("may be used uninitialized", " (give it a value where you declare it)"),
     ("no such instruction", _ASM),
     ("unknown mnemonic", _ASM),

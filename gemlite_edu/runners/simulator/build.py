@@ -18,7 +18,8 @@ _HERE = Path(__file__).parent
 SHIM = _HERE / "shim"
 _KERNEL_FLAGS = (
     "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
-    "-Werror=vla -fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off "
+    "-Werror=vla -fno-exceptions -fno-finite-loops -fno-strict-aliasing "
+    "-fno-semantic-interposition -ffp-contract=off "
     "-fno-builtin-malloc -fno-builtin-free -fcheck-new"
 ).split()
 # The runner that loads this library already has the C and C++ libraries.
@@ -203,7 +204,8 @@ def _runner_text():
 
 @cache
 def _instrumenting_text():
-    return "".join((_HERE / name).read_text() for name in ("instrument.py", "program_order.py"))
+    names = ("instrument.py", "program_order.py", "undefined_checks.py")
+    return "".join((_HERE / name).read_text() for name in names)
 
 
 def _dynamic_arrays(text):

@@ -2,6 +2,8 @@
 
 import re
 
+from gemlite_edu.runners.simulator.undefined_sentences import undefined_sentence
+
 _WILD = "reached memory that is neither a tensor's nor shared: look at its pointers and indices"
 _SIGNALS = {
     4: "undefined behaviour, such as a division by zero",
@@ -123,6 +125,10 @@ def _not_in_mask(mask, lane, *position):
     )
 
 
+def _undefined(block_x, block_y, thread, *what):
+    return f"{where(block_x, block_y, thread)} {undefined_sentence(*what)}"
+
+
 def _space(space, *position):
     return (
         f"{where(*position)} gives an address in {space} memory to a function that reaches global "
@@ -189,6 +195,7 @@ _SENTENCES = {
     "stuck": _stuck,
     "matrix": _matrix,
     "space": _space,
+    "undefined": _undefined,
     "copy": _copy,
     "barrier": _barrier,
     "notinmask": _not_in_mask,

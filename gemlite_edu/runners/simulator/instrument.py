@@ -15,6 +15,7 @@ from pathlib import Path
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.machine import STATIC_SHARED_BYTES
 from gemlite_edu.runners.simulator.program_order import JUMP, program_order
+from gemlite_edu.runners.simulator.undefined_checks import without_checks
 
 _SHARED_GAP = 1024
 _CALL = re.compile(
@@ -25,6 +26,10 @@ _CALL = re.compile(
 )
 _LIBRARY_CALL = re.compile(r"^(\s+(?:callq?|bl)\s+)(memcpy|memmove|memset)\b", re.MULTILINE)
 _WATCHED = {"memcpy": "memmove", "memmove": "memmove", "memset": "memset"}
+# The compiler puts no call into a loop of no instructions, which only the time limit ends.
+_EMPTY_LOOP = re.compile(
+    r"^(\.L\d+:\n(?:\s+\.loc.*\n|\.L[VB]\w+:\n)*)(\s+(?:jmp|b)\s+)(\.L\d+)$", re.MULTILINE
+)
 _LABEL = re.compile(r"^(\.L\d+):", re.MULTILINE)
 _SHARED_SECTION = re.compile(
     r"^\s+\.section\s+\.tbss.*?(?=^\s+\.(?:section|text|data|bss)\b)", re.MULTILINE | re.DOTALL
@@ -40,6 +45,9 @@ _DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays besides static ones
 INSTRUMENTED_FLAGS = (
     "-g1 -gdwarf-4 -fno-var-tracking -fsanitize=thread -fsanitize-coverage=trace-pc "
     "--param=tsan-instrument-func-entry-exit=0 -fno-extern-tls-init "
+    "-fsanitize=shift-exponent,signed-integer-overflow,float-cast-overflow,integer-divide-by-zero "
+    "-fsanitize=bounds,object-size,unreachable "
+    "-fno-sanitize-recover=all -fsanitize-recover=bounds,object-size "
     "-fno-tree-loop-im -fno-tree-pre -fno-code-hoisting -fno-thread-jumps -fno-tree-tail-merge "
     "-fno-tree-vectorize -fno-tree-slp-vectorize "
     "-fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset "
@@ -61,22 +69,31 @@ def label_calls(assembly):
     RANK is the position of the call in program order, see program_order.py.
     """
     assembly = _LIBRARY_CALL.sub(lambda call: f"{call[1]}sim_{_WATCHED[call[2]]}", assembly)
+    assembly = _EMPTY_LOOP.sub(_with_call, assembly)
     calls = list(_CALL.finditer(assembly))
     ends = [call.end() for call in calls]
-    starts = {label[1]: label.start() for label in _LABEL.finditer(assembly)}
-    loops = list(_loops(assembly, starts))
-    ranks = program_order(assembly, [call.start() for call in calls])
+    flow = without_checks(assembly, [call.start() for call in calls])
+    starts = {label[1]: label.start() for label in _LABEL.finditer(flow)}
+    loops = list(_loops(flow, starts))
+    ranks = program_order(flow, [call.start() for call in calls])
     parts, end = [], 0
     for number, call in enumerate(calls):
-        what = call[1] or call[3] or ("lead" if _leads_to_access(assembly, calls, number) else "pc")
+        what = call[1] or call[3] or ("lead" if _leads_to_access(flow, calls, number) else "pc")
         loop_end = min((e for start, e in loops if start < call.end() < e), default=None)
         after = 0 if loop_end is None else bisect.bisect(ends, loop_end)
-        following = _next_block(assembly, calls, number, ends, starts) if what == "lead" else 0
+        following = _next_block(flow, calls, number, ends, starts) if what == "lead" else 0
         label = f"sim_site_{number}_{what}_{after}_{following}_{ranks[number]}"
         parts += [assembly[end : call.end()], f"\n{label}:"]
         end = call.end()
     assembly = "".join([*parts, assembly[end:]])
     return _SHARED_SECTION.sub(_with_gaps, assembly)
+
+
+def _with_call(loop):
+    if not loop[1].startswith(f"{loop[3]}:"):
+        return loop[0]
+    call = "bl\t" if loop[2].strip() == "b" else "call\t"
+    return f"{loop[1]}\t{call}__sanitizer_cov_trace_pc\n{loop[2]}{loop[3]}"
 
 
 def _loops(assembly, starts):

@@ -128,6 +128,7 @@ inline void look_for_the_loop(uintptr_t place) {
   event.kind = kind;
   event.place = reinterpret_cast<uintptr_t>(place);
   event.rank = watch->sites.rank_of(event.place);
+  if (kind == Event::MEETING) watch->stop_after_overrun(block->current);
   if (time_is_up) look_for_the_loop(event.place);
   if (kind != Event::MEETING) yield_to_scheduler();
 }
@@ -159,6 +160,8 @@ inline bool is_own(const void* address) {
   event.size = static_cast<unsigned>(size);
   event.writes = writes;
   event.manner = manner;
+  if (watch->is_inside(event)) watch->stop_after_overrun(block->current);
+  watch->lanes[static_cast<size_t>(block->current)].overrun = {};
   stop_before(Event::ACCESS, place);
 }
 

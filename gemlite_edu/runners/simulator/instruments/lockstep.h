@@ -46,6 +46,7 @@ class Lockstep {
     watched.place_before = watched.event.place;
     watched.turn = turn;
     resume(lane);
+    if (lanes_[static_cast<size_t>(lane)].state == State::DONE) watch_.stop_after_overrun(lane);
   }
 
   // Until each lane of the warp waits or is done; false if none could go on.

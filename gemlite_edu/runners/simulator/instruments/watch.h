@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../runner/copies.h"
+#include "../runner/faults.h"
 #include "../runner/lanes.h"
 #include "../runner/shared_memory.h"
 #include "../runner/tensors.h"
@@ -33,11 +34,19 @@ struct Event {
   enum Manner { TYPED, BYTES, ASYNC, ATOMIC, ATOMIC_WRITE } manner = TYPED;
 };
 
+// An index beyond the declared array, where the text is.
+struct Overrun {
+  void* place = nullptr;
+  int64_t index = 0;
+  const char* array = nullptr;  // its type
+};
+
 struct WatchedLane {
   Event event;
   uint64_t turn = 0, turn_before = 0;  // of its warp: when it came to this event, and to the last
   uintptr_t place_before = 0;          // of the last event
   LaneClock clock;
+  Overrun overrun;  // until the lane's next access
 };
 
 // Where the lane stood that ended the run.
@@ -96,6 +105,7 @@ class Watch {
 
   // Finds the object that holds `address`; false for memory that is not watched.
   bool locate(uintptr_t address, Event& event) const;
+  bool is_inside(const Event& event) const;
 
   // True for constants in the kernel's library, and for the compiler's data beside shared arrays.
   bool is_of_compiler(const void* address) const {
@@ -114,6 +124,9 @@ class Watch {
   void begin_copy(const Copy& copy);
   void end_copy(const Copy& copy);
   void bulk_copied(const void* to, size_t bytes);
+
+  // Ends the run if the lane has gone beyond an array and no access of shared memory says so.
+  void stop_after_overrun(int lane) const;
 
   void add_unwritten_outputs();
   void add_mergeable(const Event& event) { row_of(event).mergeable++; }
@@ -146,7 +159,6 @@ class Watch {
   }
   size_t offset_of(const Copy& copy) const { return static_cast<size_t>(copy.to - library.shared); }
   size_t bytes_of(int object) const;
-  bool is_inside(const Event& event) const;
   int64_t first_outside(const Event& event) const;
   void check(const Event& event, int thread);
   void stop_if_fatal(const Event& event, int thread) const;

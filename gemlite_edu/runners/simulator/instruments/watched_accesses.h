@@ -38,6 +38,14 @@ inline void Watch::stop_if_fatal(const Event& e, int thread) const {
          t.name.c_str(), first_outside(e), sim_here.block_index.x, sim_here.block_index.y, thread);
 }
 
+inline void Watch::stop_after_overrun(int lane) const {
+  const Overrun& overrun = lanes[static_cast<size_t>(lane)].overrun;
+  if (!overrun.place) return;
+  interrupted_at = reinterpret_cast<uintptr_t>(overrun.place) - 1;
+  report("undefined %u %u %d index %" PRId64 " %s", sim_here.block_index.x, sim_here.block_index.y,
+         lane, overrun.index, overrun.array);
+}
+
 // Checks the part of a large copy that lies inside its object.
 inline void Watch::check_part_inside(Event e, int thread) {
   const size_t bytes = bytes_of(e.object);

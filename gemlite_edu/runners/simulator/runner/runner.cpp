@@ -37,6 +37,7 @@
 #include "shared_memory.h"
 #include "tensors.h"
 #include "time_limit.h"
+#include "undefined.h"
 #include "warp_operations.h"
 
 extern "C" __thread SimHere sim_here = {};

@@ -9,7 +9,7 @@
 #define __managed__
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
+#define __noinline__  // the checks of local arrays see through calls that are inlined
 #define __inline_hint__
 #define __constant__ static const
 #define __restrict__ __restrict

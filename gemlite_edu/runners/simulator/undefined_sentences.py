@@ -1,0 +1,66 @@
+"""Describe in words what a kernel does that C++ leaves undefined, after the name of the thread."""
+
+import re
+
+
+def undefined_sentence(kind, *details):
+    """What the thread did. details: as the runner writes them, see runner/undefined.h."""
+    if kind in _OPERATIONS:
+        return _overflow(kind, *details)
+    return _SENTENCES[kind](*details)
+
+
+def _shift(bits, count):
+    return (
+        f"shifts a number of {bits} bits by {count}: a GPU then shifts every bit out, and a CPU "
+        f"takes the count modulo {bits}; shift by 0 to {int(bits) - 1}"
+    )
+
+
+def _overflow(operation, bits, a, b):
+    sum_of = f"-({b})" if (operation, a) == ("-", "0") else f"{a} {operation} {b}"
+    return (
+        f"computes {sum_of} in a signed number of {bits} bits, which cannot hold the result: "
+        "no compiler need wrap it round; compute it in unsigned"
+    )
+
+
+def _zero():
+    return "divides an integer by zero"
+
+
+def _cast(value, is_signed, bits):
+    sign = "a signed" if is_signed == "1" else "an unsigned"
+    gpu = "0" if value.endswith("nan") else "the nearest number that fits"
+    return (
+        f"converts {value} to {sign} integer of {bits} bits, which cannot hold it: a GPU gives "
+        f"{gpu}, and a CPU something else; bring it into range before you convert"
+    )
+
+
+def _index(index, *words):
+    declared = " ".join(words).strip("'")
+    (size,) = re.findall(r"\[(\d+)\]", declared)[:1] or ["0"]
+    last = int(size) - 1
+    return (
+        f"uses index {index} of an array declared as {declared}, whose indices go from 0 to {last}"
+    )
+
+
+def _object():
+    return "reaches beyond the array or variable that its pointer points into"
+
+
+def _unreachable():
+    return "comes to a place that the text calls unreachable"
+
+
+_OPERATIONS = ("+", "-", "*", "/")
+_SENTENCES = {
+    "shift": _shift,
+    "zero": _zero,
+    "cast": _cast,
+    "index": _index,
+    "object": _object,
+    "unreachable": _unreachable,
+}

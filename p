@@ -1,0 +1,1 @@
+/tmp/faults/cache/e2c2016999da257fe8e4f5acbf35aaef
