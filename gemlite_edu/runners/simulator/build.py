@@ -13,6 +13,7 @@ from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.runners.build_cache import cached_build, program_identity
 from gemlite_edu.runners.simulator.instrument import INSTRUMENTED_FLAGS, label_calls, write_sites
 from gemlite_edu.runners.simulator.precompiled import header_to_include
+from gemlite_edu.runners.simulator.variables import check_initialisers
 
 _HERE = Path(__file__).parent
 SHIM = _HERE / "shim"
@@ -135,6 +136,7 @@ def _instrumented_key(text, flags, compiler):
 def _build_instrumented(command, folder, dynamic_name, replace):
     assembly, library = folder / "kernel.s", folder / "kernel.so"
     _compile_kernel([*command, "-S", "-o", assembly], replace)
+    check_initialisers(assembly.read_text(), SHIM)
     assembly.write_text(label_calls(assembly.read_text()))
     _compile_kernel([command[0], assembly, "-o", library, *_LIBRARY_FLAGS], replace)
     return write_sites(library, dynamic_name, SHIM)
@@ -204,7 +206,7 @@ def _runner_text():
 
 @cache
 def _instrumenting_text():
-    names = ("instrument.py", "program_order.py", "undefined_checks.py")
+    names = ("instrument.py", "program_order.py", "undefined_checks.py", "variables.py")
     return "".join((_HERE / name).read_text() for name in names)
 
 

@@ -18,8 +18,9 @@ class Found:
 
     kind: str
     name: str
-    bytes_there: int  # of the tensor or array
+    bytes_there: int  # of the tensor, array or variable
     element_bytes: int
+    is_variable: bool  # static or __device__
     grid_x: int
     place: str
     other_place: str
@@ -46,6 +47,8 @@ class Found:
 
     @property
     def element(self):
+        if self.is_variable and self.bytes_there == self.element_bytes:
+            return self.name
         return f"{self.name}[{self.offset // self.element_bytes}]"
 
 
@@ -86,13 +89,19 @@ def _race(found):
     if found.writes and found.other_writes and found.place == found.other_place:
         return (
             f"{found.who} writes {found.element}, which {other} also writes ({place}): only one may"
+            + _of_whose(found)
         )
     both = "also writes" if found.writes else "writes"
     done = both if found.other_writes else "reads"
     return (
         f"{found.who} {found.verb} {found.element}, which {other} {done} ({place}), and "
         + _what_is_missing(found, in_other_block)
+        + _of_whose(found)
     )
+
+
+def _of_whose(found):
+    return _ONE_FOR_ALL if found.is_variable else ""
 
 
 def _what_is_missing(found, in_other_block):
@@ -117,6 +126,14 @@ def _pending(found):
     return f"{found.who} reads {found.element}, which {copy} has not delivered yet: {wait}{others}"
 
 
+def _kept(found):
+    return (
+        f"{found.who} reads {found.name} before this launch writes it, and the launch leaves "
+        "another value there: a static or __device__ variable keeps its value from one launch to "
+        "the next, so the next one begins with what this one left"
+    )
+
+
 def _left(found):
     first = found.thread // 32 * 32
     absent = lanes_in(found.more << first).replace("lane", "thread")
@@ -135,7 +152,9 @@ def _line(place):
     return f"{file}, line {line}"
 
 
+_ONE_FOR_ALL = "; a static or __device__ variable is one for all threads of all blocks"
 _SENTENCES = {
+    "kept": _kept,
     "outside": _outside,
     "misaligned": _misaligned,
     "pending": _pending,

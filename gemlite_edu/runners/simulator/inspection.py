@@ -21,7 +21,9 @@ from gemlite_edu.runners.simulator.run import (
 )
 
 _WARP_SIZE = 32
-_GRAVEST_FIRST = ("outside", "misaligned", "left", "barriers", "pending", "race", "unwritten")
+_GRAVEST_FIRST = (
+    *("outside", "misaligned", "left", "barriers", "pending", "race", "kept", "unwritten"),
+)
 
 
 def inspect_kernel(library, source, arguments, launch, time_limit, title, recorded=""):
@@ -85,10 +87,12 @@ class _Text:
         self._source, self._code = source, lines_by_place(source)
         self.order_of = {place: number for number, place in enumerate(self._code)}
         self._objects = [*tensors, *(folder / "arrays.txt").read_text().splitlines()]
-        sizes = re.findall(r"array \d+ (\d+) (\d)", (folder / "sites.txt").read_text())
+        sites = (folder / "sites.txt").read_text()
+        sizes = re.findall(r"array \d+ (\d+) (\d)", sites)
         self._array_bytes = [
             launch.shared_bytes if kind == "1" else int(size) for size, kind in sizes
         ]
+        self._variable_bytes = [int(size) for size in re.findall(r"variable \d+ (\d+)", sites)]
 
     def place(self, site):
         return self.places[site] if 0 <= site < len(self.places) else ""
@@ -116,16 +120,20 @@ class _Text:
         return self._objects[number]
 
     def describe(self, number, details):
-        """(name, bytes, bytes per element, width of the grid) for the object of a finding."""
+        """(name, bytes, bytes per element, whether a variable, width of the grid) of an object."""
         *_, size, _ = details
         grid_x = self.launch.grid[0]
         if number < 0:
-            return "", 0, 1, grid_x
+            return "", 0, 1, False, grid_x
         name = self.name(number)
         if number < len(self.tensors):
             tensor = self.tensors[name]
-            return name, tensor.nbytes, tensor.element_size(), grid_x
-        return name, self._array_bytes[number - len(self.tensors)], size, grid_x
+            return name, tensor.nbytes, tensor.element_size(), False, grid_x
+        number -= len(self.tensors)
+        arrays = len(self._array_bytes)
+        if number >= arrays:
+            return name, self._variable_bytes[number - arrays], size, True, grid_x
+        return name, self._array_bytes[number], size, False, grid_x
 
     def order(self, place):
         return self.order_of.get(place, -1)

@@ -16,6 +16,7 @@ from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.machine import STATIC_SHARED_BYTES
 from gemlite_edu.runners.simulator.program_order import JUMP, program_order
 from gemlite_edu.runners.simulator.undefined_checks import without_checks
+from gemlite_edu.runners.simulator.variables import variables_of
 
 _SHARED_GAP = 1024
 _CALL = re.compile(
@@ -50,6 +51,7 @@ INSTRUMENTED_FLAGS = (
     "-fno-sanitize-recover=all -fsanitize-recover=bounds,object-size "
     "-fno-tree-loop-im -fno-tree-pre -fno-code-hoisting -fno-thread-jumps -fno-tree-tail-merge "
     "-fno-tree-vectorize -fno-tree-slp-vectorize "
+    "-fno-ipa-reference-addressable "  # a variable that is only written stays
     "-fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset "
     "-fno-tree-loop-distribute-patterns -fno-store-merging -fno-optimize-sibling-calls "
     "-fno-partial-inlining -fno-crossjumping -fno-reorder-blocks -fno-reorder-blocks-and-partition "
@@ -134,10 +136,12 @@ def _with_gaps(section):
 def write_sites(library, dynamic_name, shim):
     """Write files beside `library`: sites.txt for the runner, lines.txt, arrays.txt for the report.
 
+    arrays.txt has the names of the shared arrays and, behind them, of the variables.
+
     dynamic_name: the extern __shared__ array, or None. shim: the shim's folder, whose lines are
     never reported.
     """
-    symbols = _run("readelf", "--symbols", "--wide", library)
+    symbols = _run("readelf", "--symbols", "--sections", "--wide", library)
     found = {
         int(s[2]): (int(s[1], 16), s[3], *map(int, s.groups()[3:])) for s in _SITE.finditer(symbols)
     }
@@ -153,9 +157,12 @@ def write_sites(library, dynamic_name, shim):
     ]
     _check_static_size(arrays)
     rows += [f"array {at} {size} {kind}" for at, size, kind, _ in arrays]
+    variables = variables_of(symbols)
+    rows += [f"variable {at} {size}" for at, size, _ in variables]
     (library.parent / "sites.txt").write_text("\n".join(rows) + "\n")
     (library.parent / "lines.txt").write_text("".join(f"{line}\n" for line in lines))
-    (library.parent / "arrays.txt").write_text("".join(f"{name}\n" for *_, name in arrays))
+    names = [name for *_, name in (*arrays, *variables)]
+    (library.parent / "arrays.txt").write_text("".join(f"{name}\n" for name in names))
     return _bytes_read(lines, sites)
 
 

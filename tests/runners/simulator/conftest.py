@@ -84,7 +84,7 @@ def inspect_each(inspect):
 
     def run(table, **options):
         cases = "\n".join(f"case {i}: {{ {s} }} break;" for i, s in enumerate(table.values()))
-        statements = f"y[t] = 0;\nswitch (n) {{\n{cases}\n}}"
+        statements = f"y[t + 64 * blockIdx.x] = 0;\nswitch (n) {{\n{cases}\n}}"
         reports = {name: inspect(statements, n=i, **options)[0] for i, name in enumerate(table)}
         return {name: str(next(iter(r.findings), "")) for name, r in reports.items()}
 

@@ -5,9 +5,9 @@
 
 #include "ledger.h"
 
-enum class Fault { OUTSIDE, MISALIGNED, RACE, UNWRITTEN, BARRIERS, LEFT, PENDING };
+enum class Fault { OUTSIDE, MISALIGNED, RACE, UNWRITTEN, BARRIERS, LEFT, PENDING, KEPT };
 constexpr const char* FAULT_NAMES[] = {"outside",  "misaligned", "race",   "unwritten",
-                                       "barriers", "left",       "pending"};
+                                       "barriers", "left",       "pending", "kept"};
 
 struct Finding {
   uint64_t count = 0;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "../runner/lanes.h"
 #include "../runner/report.h"
 
@@ -71,8 +73,28 @@ struct AtomicByte {
   void remember(const Access& access, uint64_t in_block, const LaneClock&);
 };
 
-// One byte of an output. Blocks are numbered from 1; 0 is nobody.
+// One byte of an output, or of a variable. Blocks are numbered from 1; 0 is nobody.
 struct OutputByte {
   uint64_t writing_block, reading_block;
   SharedByte accesses;
+  uint64_t other_reading_block;  // than reading_block, before it
+  Access other_reader;
+  uint64_t first_reading_block;  // that read what no thread of the launch had written
+  Access first_reader;
+
+  void remember_reader_of(uint64_t block, const Access& reader, const LaneClock& clock) {
+    if (reading_block != block) {
+      other_reading_block = reading_block;
+      other_reader = accesses.readers[0];
+      std::fill_n(accesses.readers, 3, Access{});
+    }
+    reading_block = block;
+    accesses.remember_reader(reader, clock);
+  }
+
+  void remember_first_reader(uint64_t block, const Access& reader) {
+    if (first_reading_block) return;
+    first_reading_block = block;
+    first_reader = reader;
+  }
 };

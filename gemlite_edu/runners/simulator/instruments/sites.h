@@ -12,6 +12,12 @@ struct SharedArray {
   enum Kind { STATIC, DYNAMIC, NOT_SHARED } kind;
 };
 
+// A static or __device__ variable: one for all threads.
+struct Variable {
+  size_t offset;  // in the library
+  size_t bytes;
+};
+
 struct Sites {
   uintptr_t library = 0;            // where the kernel's library was loaded
   std::vector<uintptr_t> returns;   // address after each call, rising, relative to the library
@@ -21,16 +27,18 @@ struct Sites {
   std::vector<unsigned> rank;       // in which order the calls are run, see program_order.py
   std::vector<uintptr_t> next;      // of `leads`, where the block behind begins; 0 if unknown
   std::vector<SharedArray> arrays;
+  std::vector<Variable> variables;
   std::vector<int> site_at;  // of each address up to the last call: the number of the next call
 
-  // Lines "site RETURN LINE LEADS LOOP_END NEXT RANK" and "array OFFSET BYTES KIND", as instrument.py writes them.
+  // Lines "site RETURN LINE LEADS LOOP_END NEXT RANK" "array OFFSET BYTES KIND" and
+  // "variable OFFSET BYTES", as instrument.py writes them.
   void read(const char* path) {
     FILE* file = fopen(path, "r");
     if (!file) return;
     unsigned long long at, bytes, end, behind;
     int number, flag;
     unsigned order;
-    for (char kind[8]; fscanf(file, "%7s", kind) == 1;) {
+    for (char kind[9]; fscanf(file, "%8s", kind) == 1;) {
       if (kind[0] == 's' && fscanf(file, "%llx %d %d %llx %llx %u", &at, &number, &flag, &end, &behind, &order) == 6) {
         returns.push_back(at);
         line.push_back(number);
@@ -40,6 +48,8 @@ struct Sites {
         rank.push_back(order);
       } else if (kind[0] == 'a' && fscanf(file, "%llu %llu %d", &at, &bytes, &flag) == 3) {
         arrays.push_back({at, bytes, static_cast<SharedArray::Kind>(flag)});
+      } else if (kind[0] == 'v' && fscanf(file, "%llu %llu", &at, &bytes) == 2) {
+        variables.push_back({at, bytes});
       }
     }
     fclose(file);

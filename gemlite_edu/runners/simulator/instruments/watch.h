@@ -53,20 +53,19 @@ struct WatchedLane {
 inline thread_local uintptr_t fatal_place = 0;
 
 struct Outputs {
-  std::vector<OutputByte*> bytes;  // of each tensor; null for inputs
+  std::vector<OutputByte*> bytes;  // of each tensor, null for inputs; behind them of each variable
   std::vector<std::atomic<AtomicByte*>> atomics;  // likewise; null until there is an operation
   std::array<std::mutex, 64> locks;  // of bytes, by their number
 
-  bool is_written(int tensor, int64_t byte) const {
-    const auto t = static_cast<size_t>(tensor);
-    const AtomicByte* of_tensor = atomics[t];
-    return bytes[t][byte].writing_block || (of_tensor && of_tensor[byte].block);
+  bool is_written(size_t output, int64_t byte) const {
+    const AtomicByte* operations = atomics[output];
+    return bytes[output][byte].writing_block || (operations && operations[byte].block);
   }
-  AtomicByte* atomics_for(const Event& event) {
+  AtomicByte* atomics_for(size_t output, size_t bytes_there) {
     static std::mutex creating;
     const std::lock_guard<std::mutex> lock(creating);
-    std::atomic<AtomicByte*>& found = atomics[static_cast<size_t>(event.object)];
-    if (!found) found = zeroed<AtomicByte>(tensors[static_cast<size_t>(event.object)].bytes);
+    std::atomic<AtomicByte*>& found = atomics[output];
+    if (!found) found = zeroed<AtomicByte>(bytes_there);
     return found;
   }
   std::mutex& lock_of(int64_t byte) { return locks[static_cast<size_t>(byte) % locks.size()]; }
@@ -107,7 +106,7 @@ class Watch {
   bool locate(uintptr_t address, Event& event) const;
   bool is_inside(const Event& event) const;
 
-  // True for constants in the kernel's library, and for the compiler's data beside shared arrays.
+  // True for constants and unnamed data in the kernel's library, and for the compiler's data beside shared arrays.
   bool is_of_compiler(const void* address) const {
     const auto* byte = static_cast<const unsigned char*>(address);
     return library.contains(address) ||
@@ -129,6 +128,7 @@ class Watch {
   void stop_after_overrun(int lane) const;
 
   void add_unwritten_outputs();
+  void add_kept_variables(const std::vector<std::vector<unsigned char>>& before);
   void add_mergeable(const Event& event) { row_of(event).mergeable++; }
   // more: for a race, the other thread's block if it differs; for Fault::LEFT, the lanes; for
   // Fault::PENDING, the number of batches closed after the copy's.
@@ -145,6 +145,7 @@ class Watch {
   Trace latest_;
 
   bool locate_shared(size_t at, Event& event) const;
+  bool locate_variable(size_t at, Event& event) const;
   Phase& phase_now() {
     if (ledger.phases.size() <= phase_) ledger.phases.resize(phase_ + 1);
     return ledger.phases[phase_];
@@ -153,6 +154,16 @@ class Watch {
     return ledger.rows[{sites.site(e.place), e.object, e.writes, e.size}];
   }
   bool is_tensor(int object) const { return object < static_cast<int>(tensors.size()); }
+  bool is_variable(int object) const {
+    return object >= static_cast<int>(tensors.size() + sites.arrays.size());
+  }
+  const Variable& variable(int object) const {
+    return sites.variables[static_cast<size_t>(object) - tensors.size() - sites.arrays.size()];
+  }
+  // The place in `outputs` of a tensor or variable.
+  size_t output_of(int object) const {
+    return static_cast<size_t>(object) - (is_tensor(object) ? 0 : sites.arrays.size());
+  }
   Access access_of(uintptr_t place, int thread) const {
     return {epoch, lanes[static_cast<size_t>(thread)].clock.own, static_cast<uint16_t>(thread),
             static_cast<uint32_t>(sites.site(place))};

@@ -19,6 +19,8 @@ inline void Watch::check(const Event& e, int thread) {
   if (!is_inside(e)) {
     add_finding(Fault::OUTSIDE, e, thread);
     check_part_inside(e, thread);
+  } else if (is_variable(e.object)) {
+    check_output(e, thread);
   } else if (!is_tensor(e.object)) {
     check_shared(e, thread);
   } else if (tensors[static_cast<size_t>(e.object)].writable) {
@@ -49,7 +51,7 @@ inline void Watch::stop_after_overrun(int lane) const {
 // Checks the part of a large copy that lies inside its object.
 inline void Watch::check_part_inside(Event e, int thread) {
   const size_t bytes = bytes_of(e.object);
-  if (is_tensor(e.object) || e.offset < 0 || static_cast<size_t>(e.offset) >= bytes) return;
+  if (is_tensor(e.object) || is_variable(e.object) || e.offset < 0 || static_cast<size_t>(e.offset) >= bytes) return;
   e.size = static_cast<unsigned>(bytes - static_cast<size_t>(e.offset));
   check_shared(e, thread);
 }
@@ -87,26 +89,27 @@ inline void Watch::check_shared(const Event& e, int thread) {
 
 inline void Watch::check_output(const Event& e, int thread) {
   if (is_atomic(e)) return check_output_atomic(e, thread);
+  const size_t output = output_of(e.object);
   const Access now = access_of(e.place, thread);
   const LaneClock& clock = lanes[static_cast<size_t>(thread)].clock;
   const uint64_t block = uint64_t(moment_.block) + 1;
   bool unwritten = false, races = false;
   for (int64_t i = e.offset; i < e.offset + e.size; ++i) {
     const std::lock_guard<std::mutex> lock(outputs.lock_of(i));
-    OutputByte& byte = outputs.bytes[static_cast<size_t>(e.object)][i];
-    unwritten |= !e.writes && !outputs.is_written(e.object, i);
+    OutputByte& byte = outputs.bytes[output][i];
+    const bool is_first_read = !e.writes && !outputs.is_written(output, i);
+    unwritten |= is_first_read;
+    if (is_first_read) byte.remember_first_reader(block, now);
     if (!races) races = add_race_with_atomic(e, thread, i, block, clock);
     if (!races) races = add_output_race(e, thread, byte, block, clock);
     if (e.writes) {
       byte.writing_block = block;
       byte.accesses.writer = now;
     } else {
-      if (byte.reading_block != block) std::fill_n(byte.accesses.readers, 3, Access{});
-      byte.reading_block = block;
-      byte.accesses.remember_reader(now, clock);
+      byte.remember_reader_of(block, now, clock);
     }
   }
-  if (unwritten) add_finding(Fault::UNWRITTEN, e, thread);
+  if (unwritten && is_tensor(e.object)) add_finding(Fault::UNWRITTEN, e, thread);
 }
 
 // Another block's access is a race whenever one of the two writes: nothing orders blocks.
@@ -128,5 +131,6 @@ inline bool Watch::add_output_race(const Event& e, int thread, const OutputByte&
     const bool races = byte.reading_block != block || is_race(reader, thread, epoch, clock);
     if (races) return add(reader, false, byte.reading_block);
   }
-  return false;
+  const uint64_t other = byte.other_reading_block;
+  return other && other != block && add(byte.other_reader, false, other);
 }

@@ -62,26 +62,29 @@ inline const Access* Watch::atomic_in_race(size_t at, unsigned size, int thread)
 }
 
 inline void Watch::check_output_atomic(const Event& e, int thread) {
-  AtomicByte* atomics = outputs.atomics_for(e);
+  const size_t output = output_of(e.object);
+  AtomicByte* atomics = outputs.atomics_for(output, bytes_of(e.object));
   const Access now = access_of(e.place, thread);
   const LaneClock& clock = lanes[static_cast<size_t>(thread)].clock;
   const uint64_t block = uint64_t(moment_.block) + 1;
   bool unwritten = false, races = false;
   for (int64_t i = e.offset; i < e.offset + e.size; ++i) {
     const std::lock_guard<std::mutex> lock(outputs.lock_of(i));
-    const OutputByte& plain = outputs.bytes[static_cast<size_t>(e.object)][i];
+    OutputByte& plain = outputs.bytes[output][i];
     AtomicByte& atomic = atomics[i];
-    unwritten |= !plain.writing_block && !atomic.block;
+    const bool is_first_read = e.manner == Event::ATOMIC && !outputs.is_written(output, i);
+    unwritten |= is_first_read;
+    if (is_first_read) plain.remember_first_reader(block, now);
     if (!races) races = add_output_race(e, thread, plain, block, clock);
     atomic.remember(now, block, clock);
   }
-  if (unwritten && e.manner == Event::ATOMIC) add_finding(Fault::UNWRITTEN, e, thread);
+  if (unwritten && is_tensor(e.object)) add_finding(Fault::UNWRITTEN, e, thread);
 }
 
 // The plain access to a byte of an output meets an atomic one of this block or of another.
 inline bool Watch::add_race_with_atomic(const Event& e, int thread, int64_t at, uint64_t block,
                                         const LaneClock& clock) {
-  const AtomicByte* atomics = outputs.atomics[static_cast<size_t>(e.object)];
+  const AtomicByte* atomics = outputs.atomics[output_of(e.object)];
   if (!atomics) return false;
   const AtomicByte& atomic = atomics[at];
   const Access* race = atomic.race_with(thread, block, epoch, clock);

@@ -7,7 +7,7 @@ inline bool Watch::locate(uintptr_t address, Event& event) const {
   if (library.shared && address - base < library.shared_bytes) return locate_shared(address - base, event);
   const auto* byte = reinterpret_cast<const unsigned char*>(address);
   const Tensor* tensor = find_tensor(byte);
-  if (!tensor) return false;
+  if (!tensor) return library.contains(byte) && locate_variable(address - library.begin, event);
   event.object = static_cast<int>(tensor - tensors.data());
   event.offset = byte - tensor->data;
   return true;
@@ -29,7 +29,19 @@ inline bool Watch::locate_shared(size_t at, Event& event) const {
   return true;
 }
 
+inline bool Watch::locate_variable(size_t at, Event& event) const {
+  const std::vector<Variable>& all = sites.variables;
+  const auto behind = std::upper_bound(
+      all.begin(), all.end(), at, [](size_t place, const Variable& v) { return place < v.offset; });
+  if (behind == all.begin() || at - (behind - 1)->offset >= (behind - 1)->bytes) return false;
+  event.object = static_cast<int>(tensors.size() + sites.arrays.size()) +
+                 static_cast<int>(behind - 1 - all.begin());
+  event.offset = static_cast<int64_t>(at - (behind - 1)->offset);
+  return true;
+}
+
 inline size_t Watch::bytes_of(int object) const {
+  if (is_variable(object)) return variable(object).bytes;
   if (is_tensor(object)) return tensors[static_cast<size_t>(object)].bytes;
   const SharedArray& array = sites.arrays[static_cast<size_t>(object) - tensors.size()];
   return array.kind == SharedArray::DYNAMIC ? launch.shared_bytes : array.bytes;

@@ -44,6 +44,7 @@ inline void Watch::commit(int warp, const int* warp_lanes, int count_of_lanes) {
   for (int i = 0; i < count_of_lanes; ++i) {
     if (counted[i]) continue;
     const Event& event = lanes[static_cast<size_t>(warp_lanes[i])].event;
+    if (is_variable(event.object)) continue;  // not modelled
     Request request;
     for (int j = i; j < count_of_lanes; ++j) {
       const Event& other = lanes[static_cast<size_t>(warp_lanes[j])].event;
@@ -82,7 +83,7 @@ inline void Watch::add_unwritten_outputs() {
     for (int64_t i = 0; i < static_cast<int64_t>(tensors[t].bytes); i += element_bytes) {
       bool is_written = true;
       for (int64_t byte = i; byte < i + element_bytes; ++byte) {
-        is_written &= outputs.is_written(static_cast<int>(t), byte);
+        is_written &= outputs.is_written(t, byte);
       }
       if (is_written) continue;
       Finding found;
@@ -91,6 +92,24 @@ inline void Watch::add_unwritten_outputs() {
       found.thread = -1;
       found.offset = i;
       findings.add({Fault::UNWRITTEN, static_cast<int>(t), -1, -1}, found);
+    }
+  }
+}
+
+// Variables that the launch leaves with another value than it has found and read: it would find the
+// next launch another one. before: their bytes at the beginning.
+inline void Watch::add_kept_variables(const std::vector<std::vector<unsigned char>>& before) {
+  for (size_t v = 0; v < before.size(); ++v) {
+    const auto* now = reinterpret_cast<const unsigned char*>(library.begin + sites.variables[v].offset);
+    for (size_t i = 0; i < before[v].size(); ++i) {
+      const OutputByte& byte = outputs.bytes[tensors.size() + v][i];
+      if (!byte.first_reading_block || now[i] == before[v][i]) continue;
+      Finding found;
+      found.count = 1;
+      found.moment = {static_cast<unsigned>(byte.first_reading_block - 1), 0};
+      found.thread = byte.first_reader.thread;
+      const auto object = static_cast<int>(tensors.size() + sites.arrays.size() + v);
+      findings.add({Fault::KEPT, object, static_cast<int>(byte.first_reader.site), -1}, found);
     }
   }
 }
