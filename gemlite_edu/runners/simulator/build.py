@@ -11,6 +11,12 @@ from pathlib import Path
 from gemlite_edu.kernels.compiler_errors import explain_compiler_error
 from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.runners.build_cache import cached_build, program_identity
+from gemlite_edu.runners.simulator.fills import (
+    flag_to_list,
+    flags_to_fill,
+    keep_list,
+    with_other_fill,
+)
 from gemlite_edu.runners.simulator.instrument import INSTRUMENTED_FLAGS, label_calls, write_sites
 from gemlite_edu.runners.simulator.precompiled import header_to_include
 from gemlite_edu.runners.simulator.variables import check_initialisers
@@ -84,14 +90,33 @@ def build_kernel(text, entry, defines, replace=None):
 
 def build_instrumented_kernel(text, entry, defines, replace=None):
     """Like `build_kernel`, for `inspect_kernel`; also writes the lines of the kernel's accesses."""
-    dynamic_name = next(iter(_dynamic_arrays(text)), None)
     text, flags = _prepare(text, entry, defines)
-    flags += INSTRUMENTED_FLAGS
+    flags += [*INSTRUMENTED_FLAGS, *flags_to_fill(find_instrumenting_compiler())]
+    return _instrumented_library(text, flags, replace)
+
+
+def build_with_other_fill(library):
+    """The library of the same kernel whose local variables have other first values.
+
+    library: from `build_instrumented_kernel`.
+    """
+    text, flags = _text_and_flags(library)
+    return _instrumented_library(text, with_other_fill(flags))
+
+
+def _text_and_flags(library):
+    text = (library.parent / "kernel.cpp").read_text(encoding="utf-8")
+    return text, json.loads((library.parent / "flags.json").read_text())
+
+
+def _instrumented_library(text, flags, replace=None):
+    dynamic_name = next(iter(_dynamic_arrays(text)), None)
     compiler = find_instrumenting_compiler()
 
     def build(folder):
-        command = _compile_command(compiler, flags, folder, text)
+        command = [*_compile_command(compiler, flags, folder, text), flag_to_list(folder)]
         reads = _build_instrumented(command, folder, dynamic_name, replace)
+        keep_list(folder, flags)
         (folder / "reads.json").write_text(json.dumps(reads))
         (folder / "flags.json").write_text(json.dumps(flags))
 
@@ -104,11 +129,8 @@ def partly_used_vectors(library):
     library: from `build_instrumented_kernel`. Its files are read now, because they may be gone when
     the function is called.
     """
-    folder = library.parent
-    text = (folder / "kernel.cpp").read_text(encoding="utf-8")
-    flags, reads = (
-        json.loads((folder / f"{name}.json").read_text()) for name in ("flags", "reads")
-    )
+    text, flags = _text_and_flags(library)
+    reads = json.loads((library.parent / "reads.json").read_text())
     if not _VECTOR_TYPE.search(text):
         return lambda: []
     return lambda: _find_partly_used(text, [*flags, "-DSIM_SPLIT_VECTORS"], reads)
@@ -206,7 +228,7 @@ def _runner_text():
 
 @cache
 def _instrumenting_text():
-    names = ("instrument.py", "program_order.py", "undefined_checks.py", "variables.py")
+    names = ("instrument.py", "fills.py", "program_order.py", "undefined_checks.py", "variables.py")
     return "".join((_HERE / name).read_text() for name in names)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gemlite_edu.kernels.calls_in_hole import lead_to_own_line, lines_by_place
 from gemlite_edu.runners.simulator.build import SHIM, build_instrumented_kernel, partly_used_vectors
+from gemlite_edu.runners.simulator.dependence import unwritten_local
 from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
 from gemlite_edu.runners.simulator.finding_sentences import Found
 from gemlite_edu.runners.simulator.instrument import lines_of
@@ -42,10 +43,14 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
     show_what_it_printed(printed)
     text = _Text(library, source, tensors_by_name(arguments), launch)
     *rows, status = raw.splitlines()
+    findings = _findings(rows, status, text, time_limit)
+    if not status.startswith(("endless", ASLEEP)):
+        found = unwritten_local(library, raw, arguments, launch, time_limit)
+        findings = (*([text.finding(found[1], found[0], 1)] if found else []), *findings)
     return Report(
         title=title,
         lines=_memory_lines(rows, text),
-        findings=_findings(rows, status, text, time_limit),
+        findings=findings,
         find_notes=_notes_finder(rows, text, library),
         phases=_phases(rows, text),
         least_bytes=sum(t.nbytes for t in text.tensors.values()),

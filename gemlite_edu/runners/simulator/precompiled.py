@@ -3,6 +3,7 @@
 import subprocess
 
 from gemlite_edu.runners.build_cache import cached_build, program_identity
+from gemlite_edu.runners.simulator.fills import is_fill
 
 _HEADER = "cuda_runtime.h"
 
@@ -13,7 +14,7 @@ def header_to_include(compiler, flags, shim, shim_text):
     flags: those of the compiles that will include it. If g++ cannot use the precompiled form, for
     example because a flag defines a macro that the shim mentions, it reads the text instead.
     """
-    flags = [flag for flag in flags if not _defines_for_kernel(flag)]
+    flags = [flag for flag in flags if not (_defines_for_kernel(flag) or is_fill(flag))]
 
     def build(folder):
         header = folder / _HEADER

@@ -43,7 +43,7 @@ KEPT = {
 }
 BLOCKS = {
     "both write": "if (t == 0) one = 1;",
-    "one writes": "if (t == 0 && blockIdx.x == 1) one = 1; else if (t == 0) y[64 * blockIdx.x] = one;",
+    "one writes": "if (!t && blockIdx.x == 1) one = 1; else if (!t) y[64 * blockIdx.x] = one;",
     "the last writes": (
         "float v = kept[t % 4]; __syncthreads(); if (t + blockIdx.x == 3) kept[0] = v + 1;"
     ),

@@ -1,0 +1,77 @@
+"""Local variables that may be read before anything is written to them.
+
+From g++ 12 on, the compiler fills every local variable where it is declared, and removes the fills
+that are overwritten before any read. A kernel may read the others: then a second build fills them
+otherwise, and both must give the same.
+"""
+
+import json
+import re
+import subprocess
+from functools import cache
+
+_FILL = "-ftrivial-auto-var-init="
+_FIRST, _SECOND = f"{_FILL}pattern", f"{_FILL}zero"
+_FUNCTION = re.compile(r"^;; Function (.+) \(\S+, funcdef_no=", re.MULTILINE)
+_STAYS = re.compile(r'\[([^\]\s]*):(\d+):\d+\] [^\n]*\.DEFERRED_INIT [^\n]*&"(\w+)"')
+_OF_PACKAGE = (".cuh", ".cu", ".h")
+
+
+@cache
+def flags_to_fill(compiler):
+    """The flags that fill local variables, if the compiler knows them.
+
+    It then warns of no variable that may be read, because a right kernel may pass such a value on
+    to a shuffle, from which it takes another lane's.
+    """
+    command = [compiler, _FIRST, "-E", "-x", "c++", "/dev/null"]
+    knows = subprocess.run(command, capture_output=True).returncode == 0
+    return [_FIRST, "-Wno-uninitialized", "-Wno-maybe-uninitialized"] if knows else []
+
+
+def with_other_fill(flags):
+    """The flags of a build that fills otherwise."""
+    return [_SECOND if flag == _FIRST else flag for flag in flags]
+
+
+def is_fill(flag):
+    """True for the flag that says how to fill."""
+    return flag.startswith(_FILL)
+
+
+def flag_to_list(folder):
+    """The flag that makes the compiler write down what is left of the fills."""
+    return f"-fdump-tree-optimized-lineno={folder / 'optimized.txt'}"
+
+
+def keep_list(folder, flags):
+    """Keep of the compiler's list only the variables of the kernel's own text.
+
+    flags: those of the build, which name the kernel.
+    """
+    listed = folder / "optimized.txt"
+    kernel = next(flag for flag in flags if flag.startswith("-DKERNEL=")).partition("=")[2]
+    found = {
+        (name.rpartition("/")[2], int(line), variable)
+        for name, line, variable in _STAYS.findall(_reached(listed.read_text(), kernel))
+        if not name.endswith(_OF_PACKAGE)
+    }
+    listed.unlink()
+    (folder / "fills.json").write_text(json.dumps(sorted(found)))
+
+
+def _reached(dump, kernel):
+    """The part of the compiler's list on the kernel and on the functions that it still calls."""
+    _, *parts = _FUNCTION.split(dump)
+    bodies = dict(zip(parts[::2], parts[1::2], strict=True))
+    reached, new = set(), {name for name in bodies if name == kernel}
+    while new:
+        reached |= new
+        text = "".join(bodies[name] for name in new)
+        new = {name for name in bodies if f" {name} (" in text} - reached
+    return "".join(bodies[name] for name in sorted(reached))
+
+
+def fills_left(library):
+    """[(file, line, name)] of the variables whose fill may be read."""
+    return json.loads((library.parent / "fills.json").read_text())
