@@ -13,7 +13,9 @@ from functools import cache
 _FILL = "-ftrivial-auto-var-init="
 _FIRST, _SECOND = f"{_FILL}pattern", f"{_FILL}zero"
 _FUNCTION = re.compile(r"^;; Function (.+) \(\S+, funcdef_no=", re.MULTILINE)
-_STAYS = re.compile(r'\[([^\]\s]*):(\d+):\d+\] [^\n]*\.DEFERRED_INIT [^\n]*&"(\w+)"')
+_STAYS = re.compile(r'\[([^\]\s]*):(\d+):\d+\] [^\n]*\.DEFERRED_INIT \((\d+), [^\n]*&"(\w+)"')
+# The instruments keep the compiler from seeing that it writes all of a variable.
+_COPIED = re.compile(r"\bmem(?:cpy|move|set) \((?:\[\S+\] )?&(\w+), .*, (\d+)\)")
 _OF_PACKAGE = (".cuh", ".cu", ".h")
 
 
@@ -51,10 +53,12 @@ def keep_list(folder, flags):
     """
     listed = folder / "optimized.txt"
     kernel = next(flag for flag in flags if flag.startswith("-DKERNEL=")).partition("=")[2]
+    text = _reached(listed.read_text(), kernel)
+    copied = set(_COPIED.findall(text))
     found = {
-        (name.rpartition("/")[2], int(line), variable)
-        for name, line, variable in _STAYS.findall(_reached(listed.read_text(), kernel))
-        if not name.endswith(_OF_PACKAGE)
+        (file.rpartition("/")[2], int(line), name)
+        for file, line, size, name in _STAYS.findall(text)
+        if not file.endswith(_OF_PACKAGE) and (name, size) not in copied
     }
     listed.unlink()
     (folder / "fills.json").write_text(json.dumps(sorted(found)))

@@ -29,7 +29,7 @@ _LIBRARY_CALL = re.compile(r"^(\s+(?:callq?|bl)\s+)(memcpy|memmove|memset)\b", r
 _WATCHED = {"memcpy": "memmove", "memmove": "memmove", "memset": "memset"}
 # The compiler puts no call into a loop of no instructions, which only the time limit ends.
 _EMPTY_LOOP = re.compile(
-    r"^(\.L\d+:\n(?:\s+\.loc.*\n|\.L[VB]\w+:\n)*)(\s+(?:jmp|b)\s+)(\.L\d+)$", re.MULTILINE
+    r"^((\.L\d+):\n(?:\t\.loc.*\n|\.L[VB]\w+:\n)*)(\t(?:jmp|b)\t\2)$", re.MULTILINE
 )
 _LABEL = re.compile(r"^(\.L\d+):", re.MULTILINE)
 _SHARED_SECTION = re.compile(
@@ -92,10 +92,8 @@ def label_calls(assembly):
 
 
 def _with_call(loop):
-    if not loop[1].startswith(f"{loop[3]}:"):
-        return loop[0]
-    call = "bl\t" if loop[2].strip() == "b" else "call\t"
-    return f"{loop[1]}\t{call}__sanitizer_cov_trace_pc\n{loop[2]}{loop[3]}"
+    call = "bl" if loop[3].startswith("\tb\t") else "call"
+    return f"{loop[1]}\t{call}\t__sanitizer_cov_trace_pc\n{loop[3]}"
 
 
 def _loops(assembly, starts):
