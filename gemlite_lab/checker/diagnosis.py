@@ -17,8 +17,9 @@ def diagnosis(exercise, answer, case, actual):
         return ""
     if exercise.is_kernel and actual.isnan().all():
         return (
-            f"\nEvery {exercise.output} is NaN: nothing was written there, or something that holds "
-            "NaN was read, as shared memory does where nothing was staged."
+            f"\nEvery {exercise.output} is NaN, and the kernel wrote it: look for 0/0, for "
+            "infinity less infinity or times 0, and for a number that holds NaN, which every sum "
+            "with it keeps."
         )
     if exercise.is_triton and actual.isnan().all():
         return f"\nEvery {exercise.output} is NaN: nothing was stored there."

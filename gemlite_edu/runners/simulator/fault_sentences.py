@@ -3,6 +3,7 @@
 import re
 
 from gemlite_edu.runners.simulator.undefined_sentences import undefined_sentence
+from gemlite_edu.runners.simulator.variables import demangled
 
 _WILD = "reached memory that is neither a tensor's nor shared: look at its pointers and indices"
 _SIGNALS = {
@@ -125,6 +126,25 @@ def _not_in_mask(mask, lane, *position):
     )
 
 
+def _foreign(*position):
+    return (
+        f"{where(*position)} reaches a local variable of another thread, which has it for itself: "
+        "hand values over in shared memory, or by a shuffle"
+    )
+
+
+def _host(name, *position):
+    return f"{where(*position)} uses {name} of the host's C library, which a GPU does not have"
+
+
+def _load(*words):
+    missing = re.search(r"undefined symbol: (\S+)", " ".join(words))
+    if not missing:
+        return f"the simulator failed: load {' '.join(words)}"
+    (name,) = demangled([missing[1]])
+    return f"the text uses {name}, which it declares and nowhere defines: write its definition"
+
+
 def _undefined(block_x, block_y, thread, *what):
     return f"{where(block_x, block_y, thread)} {undefined_sentence(*what)}"
 
@@ -132,7 +152,7 @@ def _undefined(block_x, block_y, thread, *what):
 def _space(space, *position):
     return (
         f"{where(*position)} gives an address in {space} memory to a function that reaches global "
-        "memory alone, such as __ldg: read and write that memory by [] or *"
+        "memory alone, such as __ldg: use [] or * there"
     )
 
 
@@ -196,6 +216,9 @@ _SENTENCES = {
     "matrix": _matrix,
     "space": _space,
     "undefined": _undefined,
+    "foreign": _foreign,
+    "host": _host,
+    "load": _load,
     "copy": _copy,
     "barrier": _barrier,
     "notinmask": _not_in_mask,

@@ -36,6 +36,7 @@ _SHARED_SECTION = re.compile(
     r"^\s+\.section\s+\.tbss.*?(?=^\s+\.(?:section|text|data|bss)\b)", re.MULTILINE | re.DOTALL
 )
 _ARRAY_END = re.compile(r"^\s+\.(?:zero|skip|space)\s+\d+.*$", re.MULTILINE)
+_CONSTANTS = re.compile(r" sim_constant +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+) ")
 _SITE = re.compile(r"([0-9a-f]+) .* sim_site_(\d+)_(\w+?)_(\d+)_(\d+)_(\d+)$", re.MULTILINE)
 # Functions that copy a struct: they carry the struct's line, but the copying line is to blame.
 _COPY = re.compile(r"\b(\w+)::(?:\1|operator=)\(")
@@ -157,6 +158,7 @@ def write_sites(library, dynamic_name, shim):
     rows += [f"array {at} {size} {kind}" for at, size, kind, _ in arrays]
     variables = variables_of(symbols)
     rows += [f"variable {at} {size}" for at, size, _ in variables]
+    rows += [f"constant {at} {size}" for at, size in _CONSTANTS.findall(symbols)]
     (library.parent / "sites.txt").write_text("\n".join(rows) + "\n")
     (library.parent / "lines.txt").write_text("".join(f"{line}\n" for line in lines))
     names = [name for *_, name in (*arrays, *variables)]

@@ -1,11 +1,13 @@
 // The instruments of a run: one Watch for each worker, merged and written to the report at its end.
 #pragma once
+#include <dlfcn.h>
 #include <inttypes.h>
 #include <signal.h>
 
 #include <memory>
 #include <mutex>
 
+#include "../runner/address_spaces.h"
 #include "../runner/device_heap.h"
 #include "../runner/time_limit.h"
 #include "lockstep.h"
@@ -90,6 +92,11 @@ inline void begin_instruments(const char* sites_path) {
   }
   const size_t outputs = instruments->outputs.bytes.size();
   instruments->outputs.atomics = std::vector<std::atomic<AtomicByte*>>(outputs);
+  is_constant = [](const void* address) {
+    const Sites& sites = instruments->sites;
+    const uintptr_t at = reinterpret_cast<uintptr_t>(address) - sites.library;
+    return at - sites.constants.offset < sites.constants.bytes;
+  };
   before_last_line = write_unfinished_report;
   when_in_step = [](int first_lane, unsigned mask) { watch->join_clocks(first_lane, mask); };
   when_time_is_up = [] { time_is_up = true; };
@@ -155,6 +162,15 @@ inline bool is_own(const void* address) {
          static_cast<size_t>(byte - here) < sizeof sim_here;
 }
 
+// Ends the run with a word for where the address leads, if that is known.
+inline void report_known_place(const void* address) {
+  const uint3& at = sim_here.block_index;
+  if (is_local(address)) report("foreign %u %u %d", at.x, at.y, block->current);
+  Dl_info info;
+  const bool is_named = dladdr(address, &info) && info.dli_sname;
+  if (is_named) report("host %s %u %u %d", info.dli_sname, at.x, at.y, block->current);
+}
+
 [[gnu::always_inline]] inline void watch_access(const void* address, size_t size, bool writes,
                                                 void* place, Event::Manner manner = Event::TYPED) {
   if (!watch || !size || is_own(address)) return;
@@ -162,6 +178,7 @@ inline bool is_own(const void* address) {
   if (!watch->locate(reinterpret_cast<uintptr_t>(address), event)) {
     if (watch->is_of_compiler(address) || device_heap.contains(address, size)) return;
     fatal_place = reinterpret_cast<uintptr_t>(place);
+    report_known_place(address);
     report("signal %d %p %u %u %d", SIGSEGV, address, sim_here.block_index.x,
            sim_here.block_index.y, block->current);
   }

@@ -28,10 +28,11 @@ struct Sites {
   std::vector<uintptr_t> next;      // of `leads`, where the block behind begins; 0 if unknown
   std::vector<SharedArray> arrays;
   std::vector<Variable> variables;
+  Variable constants = {0, 0};  // all __constant__ variables
   std::vector<int> site_at;  // of each address up to the last call: the number of the next call
 
   // Lines "site RETURN LINE LEADS LOOP_END NEXT RANK" "array OFFSET BYTES KIND" and
-  // "variable OFFSET BYTES", as instrument.py writes them.
+  // "variable OFFSET BYTES" and "constant OFFSET BYTES", as instrument.py writes them.
   void read(const char* path) {
     FILE* file = fopen(path, "r");
     if (!file) return;
@@ -48,6 +49,8 @@ struct Sites {
         rank.push_back(order);
       } else if (kind[0] == 'a' && fscanf(file, "%llu %llu %d", &at, &bytes, &flag) == 3) {
         arrays.push_back({at, bytes, static_cast<SharedArray::Kind>(flag)});
+      } else if (kind[0] == 'c' && fscanf(file, "%llx %llx", &at, &bytes) == 2) {
+        constants = {at, bytes};
       } else if (kind[0] == 'v' && fscanf(file, "%llu %llu", &at, &bytes) == 2) {
         variables.push_back({at, bytes});
       }

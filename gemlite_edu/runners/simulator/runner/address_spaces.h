@@ -10,9 +10,13 @@ inline bool is_local(const void* address) {
   return byte >= first && byte < first + block->lanes.size() * STACK_ROOM;
 }
 
+// Knows the constants of an instrumented kernel.
+inline bool (*is_constant)(const void* address) = [](const void*) { return false; };
+
 // The space that `address` lies in, if that is not global memory; else null.
 inline const char* space_besides_global(const void* address) {
-  return is_shared(address, 1) ? "shared" : is_local(address) ? "local" : nullptr;
+  return is_shared(address, 1) ? "shared" : is_local(address) ? "local"
+         : is_constant(address) ? "constant" : nullptr;
 }
 
 // Ends the run unless `address` may be in global memory. place: where the kernel asked.

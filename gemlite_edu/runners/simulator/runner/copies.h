@@ -46,7 +46,7 @@ inline const char* mistake_in_copy(const void* to, const void* from, size_t byte
   if (!is_shared(to, bytes)) return "notshared";
   if (!is_aligned(to)) return "to";
   if (zero_filled == bytes) return nullptr;  // nothing is read
-  if (!find_tensor(from)) return "notglobal";
+  if (!find_tensor(from) && !library_here.has_variable(from)) return "notglobal";
   return is_aligned(from) ? nullptr : "from";
 }
 

@@ -15,6 +15,12 @@ struct Library {
   unsigned char* shared = nullptr;
   size_t shared_bytes = 0;
 
+  uintptr_t variables = 0;  // where its writable part begins
+  size_t variable_bytes = 0;
+
+  bool has_variable(const void* address) const {
+    return reinterpret_cast<uintptr_t>(address) - variables < variable_bytes;
+  }
   bool contains(const void* address) const {
     const auto at = reinterpret_cast<uintptr_t>(address);
     return at >= begin && at < end;
@@ -27,6 +33,10 @@ inline int describe_library(dl_phdr_info* info, size_t, void* result) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& header = info->dlpi_phdr[i];
     if (header.p_type == PT_LOAD) {
+      if (header.p_flags & PF_W) {
+        found.variables = info->dlpi_addr + header.p_vaddr;
+        found.variable_bytes = header.p_memsz;
+      }
       found.end = std::max<uintptr_t>(found.end, found.begin + header.p_vaddr + header.p_memsz);
     } else if (header.p_type == PT_TLS) {
       found.shared = static_cast<unsigned char*>(info->dlpi_tls_data);

@@ -11,7 +11,8 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__  // the checks of local arrays see through calls that are inlined
 #define __inline_hint__
-#define __constant__ static const
+// A section of their own, because no pointer to them may be used as one to global memory.
+#define __constant__ static const __attribute__((section("sim_constant")))
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
 #define __maxnreg__(n)
