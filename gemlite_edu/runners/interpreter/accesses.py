@@ -5,8 +5,6 @@ after the other. So a wrong offset would crash the process or silently change ot
 race between two programs would never show.
 """
 
-import inspect
-
 import numpy as np
 
 from gemlite_edu.kernels.errors import KernelFault
@@ -41,8 +39,9 @@ class Accesses:
             active = _active(mask)
             real = self._reach(builder, pointers, active, STORED)
             result = store(builder, real, value, mask, *rest)
-            kept = inspect.unwrap(load)(builder, real, mask, value, None, None, False)
-            self._refuse_lost(pointers, value, kept, active)
+            lanes = (pointers.data, real.data, value.data)
+            lanes = lanes if active is None else tuple(data[active] for data in lanes)
+            self._refuse_lost(pointers.get_element_ty(), *lanes)
             return result
 
         def checked_rmw(builder, operation, pointers, value, mask, *rest):
@@ -74,13 +73,16 @@ class Accesses:
             f"outside of its tensors: element {index} of {place.name}, which has {place.elements}"
         )
 
-    def _refuse_lost(self, pointers, value, kept, active):
-        """Raise if lanes of one store give an element different values: any of them may win."""
-        lost = _bits(kept.data) != _bits(np.broadcast_to(value.data, kept.data.shape))
-        if active is not None:
-            lost &= active
+    def _refuse_lost(self, dtype, pointers, real, values):
+        """Raise if lanes of one store gave an element different values: any of them may win."""
+        from triton.runtime.interpreter import _get_np_dtype, _interpreter
+
+        everywhere = np.ones(real.shape, dtype=bool)
+        nothing = np.zeros(real.shape, dtype=values.dtype)
+        kept = _interpreter.load(real, everywhere, nothing, _get_np_dtype(dtype))
+        lost = _bits(kept) != _bits(values)
         if lost.any():
-            place, index = self.memory.nearest(int(pointers.data[lost].flat[0]))
+            place, index = self.memory.nearest(int(pointers[lost].flat[0]))
             raise KernelFault(
                 f"{self._where()}: lanes write different values to element {index} of {place.name} "
                 "at once, and any of them may stay"

@@ -49,11 +49,15 @@ def run_watched(kernel_name, tensors, run):
         for place in changed:
             place.flat().copy_(place.shadow.before)
         _run(kernel_name, tensors, run, garbage)
+        agree = [
+            _agree(result, place.flat()) for place, result in zip(changed, results, strict=True)
+        ]
         for place, result in zip(changed, results, strict=True):
-            is_same = _agree(result, place.flat())
             place.flat().copy_(result)
-            if not is_same:
-                postpone(f"{cause}. A GPU leaves that undefined, and {place.name} depends on it")
+        if not all(agree):
+            name = changed[agree.index(False)].name
+            postpone(f"{cause}. A GPU leaves that undefined, and {name} depends on it")
+            return
 
 
 def postpone(sentence):
