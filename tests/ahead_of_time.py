@@ -20,15 +20,24 @@ def build(case, capability, name=None):
     from gemlite_edu.runners.triton import kernel
 
     function = kernel(name or case.kernel, interpreted=False)
-    known = _constants(case, capability) | {
-        pointer: None for pointer, dtype in _pointers(case).items() if dtype is None
-    }
+    known = _known(case, capability)
     config = case.config
     if name == "dequantize_weights":
         known["BLOCK_N"] = dense_block(case.layout)
         config = {"num_warps": 4, "num_stages": 3}  # as Triton takes them unasked
     signature = {argument: _type_of(argument, case, known) for argument in function.arg_names}
     return _compiled(function, signature, known, config, capability, ("N", "K"))
+
+
+def shared_bytes(case, capability):
+    """Bytes of shared memory that the kernel of a case needs; no assembler is asked."""
+    from gemlite_edu.runners.ahead_of_time import STAGES, compiled
+    from gemlite_edu.runners.triton import kernel
+
+    function, known = kernel(case.kernel, interpreted=False), _known(case, capability)
+    signature = {argument: _type_of(argument, case, known) for argument in function.arg_names}
+    source = _source(function, signature, known, ("N", "K"))
+    return compiled(source, capability, _options(case.config), STAGES)["shared"]
 
 
 def build_int4(name, config, capability, a_dtype, codes_dtype, scale_dtype, group_size, dot_dtype):
@@ -67,6 +76,15 @@ def products_that_triton_makes_wrong(compiled):
 def _compiled(function, signature, known, config, capability, divisible):
     import triton
     from triton.backends.compiler import GPUTarget
+
+    return triton.compile(
+        _source(function, signature, known, divisible),
+        target=GPUTarget("cuda", capability, 32),
+        options=_options(config),
+    )
+
+
+def _source(function, signature, known, divisible):
     from triton.compiler import ASTSource
 
     constants = {argument: known[argument] for argument in function.arg_names if argument in known}
@@ -75,11 +93,16 @@ def _compiled(function, signature, known, config, capability, divisible):
         for position, (argument, kind) in enumerate(signature.items())
         if kind.startswith("*") or argument in divisible
     }
-    return triton.compile(
-        ASTSource(function, signature, constants, aligned),
-        target=GPUTarget("cuda", capability, 32),
-        options={name: config[name] for name in ("num_warps", "num_stages")},
-    )
+    return ASTSource(function, signature, constants, aligned)
+
+
+def _options(config):
+    return {name: config[name] for name in ("num_warps", "num_stages")}
+
+
+def _known(case, capability):
+    missing = {pointer: None for pointer, dtype in _pointers(case).items() if dtype is None}
+    return _constants(case, capability) | missing
 
 
 def _type_of(argument, case, known):

@@ -9,6 +9,7 @@ no file and starts no program.
 import re
 
 CAPABILITY = 90
+STAGES = "ttir", "ttgir", "llir"  # before Triton's assembler
 SHARED_KIB = 227  # of a block on that GPU
 _PTX_VERSION = 87  # given, because Triton would start its assembler to ask for it
 _NAMES = {  # of the parts of Python's grammar that Triton's language lacks
@@ -50,35 +51,39 @@ def refusal(planned, text, is_whole=True):
     and see whether the shared memory suffices; otherwise only check types and shapes.
     """
     try:
-        shared = _compiled(planned, is_whole)
+        source, asked = _source(planned)
+        facts = compiled(source, CAPABILITY, asked, STAGES if is_whole else STAGES[:1])
     except Exception as error:
         line, why = _place_and_reason(error, text)
         return f"{why}, at `{line}`" if line else why
+    shared = facts.get("shared", 0)
     if shared > SHARED_KIB * 1024:
         return f"it needs {shared / 1024:.0f} KiB of shared memory, and a GPU has {SHARED_KIB}"
     return None
 
 
-def _compiled(planned, is_whole):
-    """Bytes of shared memory, or 0 if that was not asked."""
+def compiled(source, capability, asked, stages):
+    """Triton's facts about a kernel, such as "shared" bytes, after these stages of compiling.
+
+    source: Triton's ASTSource. asked: {option: value}. stages: of "ttir", "ttgir", "llir".
+    """
     from triton._C.libtriton import ir
     from triton.backends.compiler import GPUTarget
     from triton.compiler.compiler import make_backend
 
-    source, asked = _source(planned)
     source.hash()  # looks up every name in the text
-    target = GPUTarget("cuda", CAPABILITY, 32)
+    target = GPUTarget("cuda", capability, 32)
     backend = make_backend(target)
     options = backend.parse_options({"ptx_version": _PTX_VERSION} | asked)
-    context, metadata, stages = ir.context(), {}, {}
+    context, metadata, lower = ir.context(), {}, {}
     ir.load_dialects(context)
     backend.load_dialects(context)
     functions = backend.get_codegen_implementation(options), backend.get_module_map()
     module = source.make_ir(target, options, *functions, context)
-    backend.add_stages(stages, options, source.language)
-    for stage in ("ttir", "ttgir", "llir") if is_whole else ("ttir",):
-        module = stages[stage](module, metadata)
-    return metadata.get("shared", 0)
+    backend.add_stages(lower, options, source.language)
+    for stage in stages:
+        module = lower[stage](module, metadata)
+    return metadata
 
 
 def _source(planned):
