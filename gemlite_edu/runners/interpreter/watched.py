@@ -11,7 +11,6 @@ import numpy as np
 import torch
 
 from gemlite_edu.kernels.errors import KernelFault
-from gemlite_edu.runners.interpreter import tensor_cores
 from gemlite_edu.runners.interpreter.accesses import Accesses
 from gemlite_edu.runners.interpreter.undefined import GARBAGE, Undefined
 
@@ -85,7 +84,7 @@ def _run(kernel_name, tensors, run, garbage=None):
             load = inspect.unwrap(builder_class.create_masked_load)
             stack.enter_context(patch.object(builder_class, "create_masked_load", load))
         patches = accesses.patches(builder_class) | undefined.patches(builder_class)
-        for name, method in (patches | tensor_cores.patches(builder_class)).items():
+        for name, method in patches.items():
             stack.enter_context(patch.object(builder_class, name, method))
         made_up = _with_made_up_addresses(interpreter._implicit_cvt, accesses.memory)
         stack.enter_context(patch.object(interpreter, "_implicit_cvt", made_up))
