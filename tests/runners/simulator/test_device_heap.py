@@ -24,7 +24,10 @@ def test_what_nobody_wrote_there_is_no_number(launch):
 @pytest.mark.parametrize(
     "statements, said",
     [
-        ("int* p = new int[2]; p[0] = p[1] = t; y[t] = p[int(x[t])];", "neither a tensor's nor"),
+        (
+            "int* p = new int[n / 32]; p[0] = p[1] = t; y[t] = p[int(x[t])];",
+            "neither a tensor's nor",
+        ),
         ("int* p = (int*)malloc(8); free(p); free(p);", "frees memory that malloc or new did not"),
         ("delete y;", "frees memory that malloc or new did not"),
         ("if (t == 40) __trap(); y[t] = 0;", "thread 40 called __trap()"),
