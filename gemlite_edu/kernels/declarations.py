@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from gemlite_edu.kernels.tokens import SIGN, STRING, WORD, Token
+from gemlite_edu.kernels.tokens import NUMBER, SIGN, STRING, WORD, Token
 
 CLASS_KEYS = ("struct", "class", "union", "enum")
 _OPEN, _CLOSE = "([{", ")]}"
-_NO_DECLARATION = ("typedef", "using", "static_assert", "public", "private", "protected")
+_NO_DECLARATION = ("using", "static_assert", "public", "private", "protected")
 _NO_FUNCTION = frozenset(
     """__attribute__ __attribute alignas __align__ __launch_bounds__ decltype noexcept throw sizeof
     alignof explicit typeof __typeof__ __declspec""".split()
@@ -82,6 +82,10 @@ def _one(code, index, is_member):
             end = closing(code, index + 2)
             yield from declarations(code[index + 3 : end])
             return end + 1
+    if text == "typedef":
+        end = _end_of_statement(code, index)
+        yield from local_structs(code[index:end])
+        return end + 1
     if text in _NO_DECLARATION or text == "namespace":
         return _end_of_statement(code, index) + 1
     return (yield from _declaration(code, index, is_member))
@@ -190,6 +194,8 @@ def _function_name(head):
     for index, token in enumerate(head):
         if token.text == "(" and depth == 0 and index:
             before = head[index - 1]
+            if head[index + 1 : index + 2] and head[index + 1].kind in (NUMBER, STRING):
+                return None  # a variable with its start value
             is_name = before.kind == WORD and before.text not in _NO_FUNCTION
             is_pointer = index + 1 < len(head) and head[index + 1].text in ("*", "&")
             if is_name and not (before.text in _TYPES and is_pointer and not _operator(head)):
@@ -212,11 +218,20 @@ def _declared(head, rest, is_member, has_body=False):
         if not is_plain:
             yield Declaration("function", head, name, rest if has_body else [], is_member)
         return
+    pointer = next((i for i in range(len(head) - 2) if _opens_pointer(head, i)), None)
+    if pointer is not None:
+        yield Declaration("variable", head, head[pointer + 2], rest, is_member)
+        return
     plain = _without_groups(head)
     words = [token for token in plain if token.kind == WORD]
     if plain and plain[0].text != "friend" and len(words) > 1 and not _is_forward(plain):
         for name in _declarators([*plain, Token(SIGN, "=", 0), *_without_groups(rest)]):
             yield Declaration("variable", head, name, rest, is_member)
+
+
+def _opens_pointer(head, index):
+    """True where `(*name` begins, of a pointer to a function."""
+    return [t.text for t in head[index : index + 2]] == ["(", "*"] and head[index + 2].kind == WORD
 
 
 def _declarators(tokens):
@@ -227,7 +242,7 @@ def _declarators(tokens):
             yield last
         if token.text in (",", "="):
             is_value, last = token.text == "=", last if token.text == "=" else None
-        elif token.kind == WORD and not is_value and token.text not in _TYPES:
+        elif token.kind == WORD and not is_value and token.text not in _TYPES | _NO_FUNCTION:
             last = token
 
 

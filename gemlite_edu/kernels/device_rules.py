@@ -3,7 +3,7 @@
 import re
 
 from gemlite_edu.kernels.declarations import closing, declarations, local_structs
-from gemlite_edu.kernels.memory_rules import calls, check_memory
+from gemlite_edu.kernels.memory_rules import SIXTEEN_BITS, calls, check_memory
 from gemlite_edu.kernels.tokens import NUMBER, WORD
 
 _ON_A_GPU = ("__device__", "__global__")
@@ -81,7 +81,7 @@ def _check_variable(variable, used, chosen, refuse):
         refuse(line, f"has a lambda outside its functions, which a GPU cannot call: move {name}")
     if name not in used:
         return
-    is_const = variable.says("const") and not variable.says("*")
+    is_const = variable.says("const") and not variable.says("*", "volatile", *SIXTEEN_BITS)
     if not is_constexpr and not (is_const and not any(calls(variable.rest))):
         refuse(
             line,

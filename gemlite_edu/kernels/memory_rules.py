@@ -9,7 +9,7 @@ _LONGEST = 2000  # tokens of a declaration
 _CASTS = frozenset(
     "static_cast reinterpret_cast const_cast sizeof alignof decltype alignas".split()
 )
-_SIXTEEN_BITS = ("half", "half2", "__half", "__half2", "__nv_bfloat16", "__nv_bfloat162")
+SIXTEEN_BITS = ("half", "half2", "__half", "__half2", "__nv_bfloat16", "__nv_bfloat162")
 _BYTES = {"char": 1, "int8_t": 1, "uint8_t": 1, "bool": 1, "short": 2, "int16_t": 2, "uint16_t": 2}
 _BYTES |= {"half": 2, "__half": 2, "X_T": 2, "int": 4, "unsigned": 4, "float": 4, "uint32_t": 4}
 _BYTES |= {"int32_t": 4, "half2": 4, "double": 8, "long": 8, "int64_t": 8, "uint64_t": 8}
@@ -25,8 +25,11 @@ def check_memory(code, declared, refuse):
     constexpr = {d.name.text for d in functions if d.says("constexpr")}
     kept = [d for d in declared if d.kind == "variable" and d.says("__constant__", "__device__")]
     others = {d.name.text for d in kept if not d.says("constexpr")}
+    constructors = {d.name.text for d in functions if d.is_member and not d.says("constexpr")}
     for variable in kept:
         _check_start_value(variable, constexpr, others, refuse)
+    for variable in (d for d in declared if d.kind == "variable" and not d.is_member):
+        _check_constructor(variable, constructors, refuse)
     for function in functions:
         _check_body(function, constexpr, refuse)
     _check_sizes(code, refuse)
@@ -42,18 +45,33 @@ def calls(tokens):
 def _check_start_value(variable, constexpr, others, refuse):
     name, value = variable.name.text, variable.rest
     called = [t for t in calls(value) if t.text not in constexpr and t.text not in _BYTES]
-    of_others = [t for t in value if t.kind == WORD and t.text in others]
+    behind = zip([None, *value], value, strict=False)
+    of_others = [t for before, t in behind if t.text in others and _is_read(before)]
     for token in [*called, *of_others]:
         refuse(
             token.line,
             f"gives {name} a start value by {token.text}, which a GPU cannot compute ahead of "
             "time: write the number",
         )
-    if value and variable.says(*_SIXTEEN_BITS):
+    if "".join(t.text for t in value) not in ("", "{}") and variable.says(*SIXTEEN_BITS):
         refuse(
             variable.name.line,
             f"gives {name} a start value, which a GPU cannot convert to 16 bits ahead of time: "
             "make it a float, or an array of uint16_t with the bits",
+        )
+
+
+def _is_read(before):
+    return before is None or before.text != "&"
+
+
+def _check_constructor(variable, constructors, refuse):
+    types = [token.text for token in variable.head if token.text in constructors]
+    if types and variable.name.text not in types:
+        refuse(
+            variable.name.line,
+            f"constructs {variable.name.text} by {types[0]}(), which a GPU cannot do ahead of "
+            f"time: leave the constructor out of {types[0]}",
         )
 
 
@@ -85,6 +103,8 @@ def _is_variable(body, index):
 
 def _check_shared(body, index, refuse):
     for place in range(index, min(index + _LONGEST, len(body))):
+        if body[place].text in ("struct", "union", "class"):
+            return
         if body[place].text in ("=", "{"):
             refuse(
                 body[index].line,
@@ -100,18 +120,43 @@ def _check_static(function, index, constexpr, refuse):
     last = min(index + _LONGEST, len(body))
     end = next((i for i in range(index, last) if body[i].text == ";"), last)
     equals = next((i for i in range(index, end) if body[i].text in ("=", "(", "{")), end)
-    if equals == end or body[equals].text == "(":
+    head, value = body[index:equals], _without_sizeof(body[equals:end])
+    if any(token.text in ("__device__", "__host__") for token in head) or not value:
         return
-    value = body[equals:end]
     called = {token.text for token in calls(value)} - constexpr
     parameters = {token.text for token in function.head if token.kind == WORD} - _TYPES
+    computed = called | parameters | _variables(body[:index]) | set(_OF_A_LANE)
+    is_half = any(token.text in SIXTEEN_BITS for token in head)
     for token in value:
-        if token.text in called or token.text in parameters or token.text in _OF_A_LANE:
+        if token.text in computed or is_half:
             refuse(
                 token.line,
                 f"gives a static variable a start value by {token.text}, which a GPU cannot "
                 "compute ahead of time: leave the static out",
             )
+
+
+def _without_sizeof(tokens):
+    found, index = [], 0
+    while index < len(tokens):
+        if tokens[index].text in ("sizeof", "alignof"):
+            index = closing(tokens, index + 1)
+        else:
+            found.append(tokens[index])
+        index += 1
+    return found
+
+
+def _variables(body):
+    """The names that plain variables of a function's body have: those without const."""
+    found, is_const = set(), False
+    for before, token in zip(body, body[1:], strict=False):
+        if before.text in (";", "{", "}", "("):
+            is_const = False
+        is_const = is_const or before.text in ("const", "constexpr", "return", "using", "typedef")
+        if token.kind == WORD and before.text in _TYPES and not is_const:
+            found.add(token.text)
+    return found - _TYPES
 
 
 def _check_sizes(code, refuse):
