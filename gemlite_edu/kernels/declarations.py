@@ -214,9 +214,13 @@ def _operator(head):
 def _declared(head, rest, is_member, has_body=False):
     name = _function_name(head)
     if name is not None:
-        is_plain = not has_body and [token.text for token in rest] in (["default"], ["delete"])
+        is_plain = not has_body and [token.text for token in rest] in (
+            ["default"],
+            ["delete"],
+            ["0"],
+        )
         if not is_plain:
-            yield Declaration("function", head, name, rest if has_body else [], is_member)
+            yield Declaration("function", head, name, rest, is_member)
         return
     pointer = next((i for i in range(len(head) - 2) if _opens_pointer(head, i)), None)
     if pointer is not None:
