@@ -228,7 +228,8 @@ def _declared(head, rest, is_member, has_body=False):
         return
     plain = _without_groups(head)
     words = [token for token in plain if token.kind == WORD]
-    if plain and plain[0].text != "friend" and len(words) > 1 and not _is_forward(plain):
+    has_type = len(words) > 1 or [token.text for token in rest[:1]] == ["["]  # or is Python
+    if plain and plain[0].text != "friend" and has_type and not _is_forward(plain):
         for name in _declarators([*plain, Token(SIGN, "=", 0), *_without_groups(rest)]):
             yield Declaration("variable", head, name, rest, is_member)
 

@@ -71,7 +71,9 @@ def _check_variable(variable, used, chosen, refuse):
     if variable.says(*_VARIABLE_OF_A_GPU) or (variable.is_member and not variable.says("static")):
         return
     is_constexpr = variable.says("constexpr")
-    if variable.says("[") and (name in chosen or not (variable.is_member and is_constexpr)):
+    is_python = [t.kind if t.kind == NUMBER else t.text for t in variable.rest[:2]] == ["[", NUMBER]
+    is_array = is_python or variable.says("[")
+    if is_array and (name in chosen or not (variable.is_member and is_constexpr)):
         refuse(
             line,
             f"has an array outside its functions, which a GPU cannot read: put __constant__ "
