@@ -1,1 +1,0 @@
-/tmp/faults/cache/e2c2016999da257fe8e4f5acbf35aaef
