@@ -6,6 +6,8 @@ import torch
 
 from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.fingerprints import mistake_of
+from gemlite_lab.checker.mistakes.names import explanations
+from gemlite_lab.checker.patterns import pattern
 
 
 def diagnosis(exercise, answer, case, actual):
@@ -26,10 +28,32 @@ def diagnosis(exercise, answer, case, actual):
     mistake = mistake_of(exercise, case, actual)
     if mistake:
         return f"\nYour output is exactly what comes out when {mistake}."
+    sentence = _of_models(exercise, answer, case, actual)
+    if sentence:
+        return sentence
     for clauses in _sets_of(exercise.traps):
         if _is_right_without(clauses, exercise, answer, case):
             return f"\nIt would be right if{_listed(clauses)}."
+    return _unknown(exercise, case, actual)
+
+
+def _unknown(exercise, case, actual):
+    expected, bound = exercise.expected(case)
+    seen = pattern(exercise.output, actual, expected, bound)
+    if seen:
+        return f"\nIt is none of the mistakes known here, but {seen}."
     return f'\nIt is none of the mistakes known here; hint("{exercise.name}", 1) may help.'
+
+
+def _of_models(exercise, answer, case, actual):
+    """A sentence on the mistake or the two mistakes that models find, empty if they find none."""
+    found = explanations(exercise, answer, case, actual)
+    if not found:
+        return ""
+    if len(found[0]) == 1:
+        ways = ", or when ".join(words for (words,) in found)
+        return f"\nYour output is exactly what comes out when {ways}."
+    return f"\nYour output is exactly what comes out of two mistakes{_listed(found[0])}."
 
 
 def _listed(clauses):

@@ -1,0 +1,1 @@
+"""Models of mistakes: each computes, for any case, the wrong output that its mistake gives."""

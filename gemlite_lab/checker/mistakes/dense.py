@@ -1,0 +1,90 @@
+"""Mistakes in products in which an answer finds its way: codes, x and groups at each k.
+
+Parts: `codes` (N, k), `x_at` and `codes_at` (the k that each k takes), scales and zeros (N, groups)
+and the group of each k, and `counted`.
+"""
+
+import torch
+
+from gemlite_lab.checker.mistakes import products
+from gemlite_lab.checker.mistakes.model import Mistake, Model
+
+
+def right_parts(codes, x, scales, zeros, group, counted, dtype):
+    """codes (N, K), x (M, K), scales and zeros (N, groups), group (K,), counted of K elements."""
+    k = torch.arange(codes.shape[1])
+    return {
+        **products.right_parts(counted.double()),
+        "value": lambda code, zero, scale: (code - zero) * scale,
+        "codes": codes.double(),
+        "x_given": x.double(),
+        "x_at": k,
+        "codes_at": k,
+        "scales": scales.double(),
+        "zeros": zeros.double(),
+        "scale_group": group,
+        "zero_group": group,
+        "dtype": dtype,
+    }
+
+
+def output(parts):
+    codes = parts["codes"][:, parts["codes_at"]]
+    zeros = parts["zero"](parts["zeros"][:, parts["zero_group"]])
+    weights = parts["value"](codes, zeros, parts["scales"][:, parts["scale_group"]])
+    x = parts["x"](parts["x_given"][:, parts["x_at"]])
+    sums = parts["add"](x, weights * parts["counted"].flatten())
+    return sums.to(parts["dtype"]).double()
+
+
+def mistakes(nbits, counted, axes, wrong_groups, wrong_places):
+    """All mistakes.
+
+    axes: (name, whole) of each axis of `counted`, as in "the first {name} of {whole}".
+    wrong_places: {mistake in words: the k that each k takes}, for x and for the codes.
+    """
+    places = [
+        mistake
+        for words, place in wrong_places.items()
+        for mistake in (
+            Mistake(f"{words} (for x and for the codes)", {"x_at": place, "codes_at": place}),
+            Mistake(f"{words} (for x alone)", {"x_at": place}),
+            Mistake(f"{words} (for the codes alone)", {"codes_at": place}),
+        )
+    ]
+    return [
+        *products.group_mistakes(wrong_groups),
+        *products.scale_mistakes(),
+        *products.then_scaled(products.value_mistakes(2 ** (nbits - 1))),
+        *code_mistakes(nbits),
+        *products.x_mistakes(),
+        *places,
+        *products.counts_of(counted, axes),
+    ]
+
+
+def code_mistakes(nbits):
+    half = 2 ** (nbits - 1)
+    codes = {
+        "the codes are sign-extended; they are unsigned": lambda c: c - 2 * half * (c >= half),
+        "the mask is one bit short, so that the highest bit of each code is lost":
+            lambda c: c % half,
+        "the middle code is added to the codes": lambda c: c + half,
+    }  # fmt: skip
+    return [
+        Mistake(words, {"value": lambda c, z, s, how=how: (how(c) - z) * s})
+        for words, how in codes.items()
+    ]
+
+
+def existing(groups, right, last):
+    """Those of {words: group} that exist and differ from the right ones."""
+    inside = {words: group.flatten().clamp(0, last) for words, group in groups.items()}
+    return {words: group for words, group in inside.items() if not torch.equal(group, right)}
+
+
+BY_ROW = ("codes", "scales", "zeros")
+
+
+def model(parts, mistakes_of):
+    return Model(parts, mistakes_of, output, BY_ROW)

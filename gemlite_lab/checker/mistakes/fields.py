@@ -1,0 +1,140 @@
+"""Mistakes in taking codes out of a word: shift, mask, sign, and the order of the fields.
+
+Parts: `shift` (fields,) int64, `mask` int, `sign` (codes int64 -> codes), and `order`, which says
+which field is taken for code j. A word is int64 without sign.
+"""
+
+import torch
+
+from gemlite_lab.checker.mistakes.model import Mistake, without_twins
+
+ALL_BITS = (1 << 32) - 1
+_OPPOSITE = "the codes of a word are taken in the opposite order of their fields"
+
+
+def codes(words, parts):
+    """Codes (..., fields, lanes) of words (..., 1, lanes), as these parts take them."""
+    shift = parts["shift"].view(-1, 1)
+    return parts["sign"](parts["moved"](words, shift) & parts["mask"])[..., parts["order"], :]
+
+
+def right_parts(shift, nbits):
+    return {
+        "shift": shift,
+        "mask": 2**nbits - 1,
+        "sign": lambda codes: codes,
+        "moved": lambda words, shift: words >> shift,
+        "order": list(range(len(shift))),
+    }
+
+
+def field_mistakes(shift, nbits, name="nbits", top_first=True):
+    """Mistakes for fields of nbits at `shift`, in an exercise that calls their width `name`."""
+    return without_twins(
+        [
+            *mask_mistakes(nbits, name),
+            *sign_mistakes(nbits, top=0 if top_first else len(shift) - 1),
+            *shift_mistakes(shift, nbits, name, top_first),
+            *order_mistakes(len(shift), is_told_by_shift=32 % nbits == 0),
+        ]
+    )
+
+
+def mask_mistakes(nbits, name):
+    code = 2**nbits - 1
+    masks = {
+        "the mask is one bit short, so that the highest bit of each code is lost": code >> 1,
+        "the mask is one bit too long, so that a bit of the next code stays in": 2 * code + 1,
+        "the mask lacks its lowest bit": code - 1,
+        "the mask is one bit too high": 2 * code,
+        "the mask is 15, whatever {} is": 15,
+        "the mask is {0} * {0} - 1; it is 2 to the power {0}, minus 1": nbits * nbits - 1,
+        "the mask is {}; it is {} ones": nbits,
+        "the mask is 1 << {}, one bit above the code; it is that minus 1": 1 << nbits,
+        "the mask is 1 << {} - 1, the top bit alone, because - comes before <<": 1 << nbits - 1,
+        "the mask is 255, a whole byte": 255,
+        **{f"the mask has {n} ones; it is {{}} ones": 2**n - 1 for n in range(1, 8)},
+        "the shifted word is not masked, so that the codes above it stay in": ALL_BITS,
+    }
+    return [Mistake(w.format(name, name), {"mask": m}) for w, m in masks.items() if m != code]
+
+
+def sign_mistakes(nbits, top):
+    half = 1 << nbits - 1
+
+    def extended(codes):
+        return codes - 2 * half * (codes >= half)
+
+    def top_extended(codes):
+        codes = codes.clone()
+        codes[..., top, :] = extended(codes[..., top, :])
+        return codes
+
+    return [
+        Mistake("the codes are sign-extended; they are unsigned", {"sign": extended}),
+        Mistake(
+            "the code in the highest bits of each word is sign-extended: >> of a signed word keeps "
+            "its sign; the other codes are right",
+            {"sign": top_extended},
+        ),
+    ]
+
+
+def order_mistakes(fields, is_told_by_shift=False):
+    all_ = list(range(fields))
+    orders = {} if is_told_by_shift else {_OPPOSITE: all_[::-1]}
+    orders |= {
+        "every code of a word is read from the field of the first one": [0] * fields,
+        "every code of a word is read from the field of the last one": [fields - 1] * fields,
+        "the fields of a word are counted from the second one on": [*all_[1:], 0],
+    }
+    if fields % 2 == 0:
+        orders["the two codes of each pair of fields are swapped"] = [j ^ 1 for j in all_]
+    if fields % 4 == 0:
+        size = fields // 4
+        bytes_ = [all_[i : i + size] for i in range(0, fields, size)]
+        orders["the bytes of a word are taken in reverse order"] = sum(bytes_[::-1], [])
+        halves = all_[fields // 2 :] + all_[: fields // 2]
+        orders["the two halves of a word are swapped"] = halves
+        split = [*range(0, fields, 2), *range(1, fields, 2)]
+        orders["the even fields of a word are taken first, then the odd ones"] = split
+        zipped = [j // 2 + j % 2 * (fields // 2) for j in all_]
+        orders["the codes of a word are taken from its two halves in turn"] = zipped
+    return [Mistake(words, {"order": order}) for words, order in orders.items() if order != all_]
+
+
+def shift_mistakes(shift, nbits, name, top_first):
+    j = torch.arange(len(shift))
+    if top_first:
+        shifts = {
+            f"the shift is 32 - {name} * (j + 2), that of the next code": shift - nbits,
+            f"the shift begins at 28, which is 32 - {name} for 4 bits alone": 28 - nbits * j,
+            "the shift goes on by 4 for each code, whatever {} is": 32 - nbits - 4 * j,
+            "the shift and its beginning are those of 4 bits, whatever {} is": 28 - 4 * j,
+            "the idle bits are taken to be at the top of the word": shift - 32 % nbits,
+            "the shift is 31 - {} * (j + 1), one bit short": shift - 1,
+            "the codes of a word are taken from the least significant bits up": nbits * j,
+        }
+    else:
+        shifts = {
+            "the shift is {} * (field + 1), one field too far": shift + nbits,
+            "the shift is field; a field is {0} wide, so it is {0} * field": j,
+            "the shift is 4 * field, whatever {} is": 4 * j,
+            "the shift is 8 * field, a whole byte": 8 * j,
+            "the fields are counted from the top; field 0 is at the low end": shift.flip(0),
+        }
+    return [
+        Mistake(
+            "the word is shifted to the left; it is to be shifted to the right",
+            {"moved": lambda words, shift: words << shift & ALL_BITS},
+        ),
+        *_existing_shifts(shift, shifts, name),
+    ]
+
+
+def _existing_shifts(shift, shifts, name):
+    return [
+        Mistake(words.format(name), {"shift": wrong})
+        for words, wrong in shifts.items()
+        if 0 <= wrong.min() and wrong.max() < 32 and not torch.equal(wrong, shift)
+    ]

@@ -1,0 +1,83 @@
+"""Mistakes in scaled_dot: as in dequant_dot, and in the group of each code."""
+
+import torch
+
+from gemlite_edu.packing.warp_interleaved import WARP_SIZE
+from gemlite_lab.checker.mistakes import fields, products, word_dots
+from gemlite_lab.checker.mistakes.model import Model
+
+
+def parts_of(case):
+    parts = word_dots.parts_of(case)
+    last = case.scales.shape[1] - 1
+    group = (_k(parts["counted"]) // case.group_size).clamp(max=last)
+    own = {"value": lambda code, zero, scale: (code - zero) * scale}
+    numbers = {"zeros": case.zeros.double(), "scales": case.scales.double()}
+    return parts | own | numbers | {"scale_group": group, "zero_group": group}
+
+
+def _k(counted):
+    """(tiles, fields, lanes): the k of each code."""
+    return torch.arange(counted.numel()).view(counted.shape)
+
+
+def output(parts):
+    codes = fields.codes(parts["words"], parts).double()
+    zeros = parts["zero"](parts["zeros"][:, parts["zero_group"]])
+    weights = parts["value"](codes, zeros, parts["scales"][:, parts["scale_group"]])
+    sums = parts["add"](word_dots.met(parts), weights * parts["counted"])
+    return sums.to(parts["dtype"]).double()
+
+
+def mistakes_of(case):
+    shift, nbits = word_dots.shift_of(case.nbits), case.nbits
+    tiles = -(-case.x.shape[1] // (len(shift) * WARP_SIZE))
+    counted = torch.ones(tiles, len(shift), WARP_SIZE).double()
+    return [
+        *products.group_mistakes(_wrong_groups(case, counted)),
+        *products.scale_mistakes(),
+        *products.then_scaled(products.value_mistakes(2 ** (nbits - 1))),
+        *fields.field_mistakes(shift, nbits, "W_NBITS"),
+        *products.x_mistakes(),
+        *products.count_mistakes(counted),
+        *products.rounding_mistakes(),
+        *word_dots.place_mistakes(len(shift)),
+    ]
+
+
+def _wrong_groups(case, counted):
+    k, size, last = _k(counted), case.group_size, case.scales.shape[1] - 1
+    _, count, lanes = counted.shape
+    tile = torch.arange(counted.shape[0]).view(-1, 1, 1) + 0 * k
+    j, lane = torch.arange(count).view(-1, 1) + 0 * k, torch.arange(lanes) + 0 * k
+    first = tile * count * lanes + lane
+    groups = {
+        "every code of a word takes the group of its first one": first // size,
+        "every code of a word takes the group of its last one": k[:, -1:] // size + 0 * k,
+        "code j is taken to be W_q[n, k + j]; it is W_q[n, k + j * WARP_SIZE]": (first + j) // size,
+        "code j is taken to be W_q[n, k + j * PACK_FACTOR]; it is W_q[n, k + j * WARP_SIZE]":
+            (first + j * count) // size,
+        "code j is taken to be that of the next one, k + (j + 1) * WARP_SIZE": (k + lanes) // size,
+        "k is left out of the group, so that every tile begins again with group 0":
+            j * lanes // size,
+        "the lane is left out of the group": (k - lane) // size,
+        "the group is the number of the tile": tile,
+        "the group is the remainder of k by GROUP_SIZE, not the quotient": k % size,
+        "the group is the remainder of k by the number of groups": k % (last + 1),
+        "the group is k divided by the number of groups, not by GROUP_SIZE": k // (last + 1),
+        "the number of the word in its row is divided by GROUP_SIZE, which counts codes":
+            (tile * lanes + lane) // size,
+        "k is multiplied by PACK_FACTOR, but it counts codes and not words":
+            (first * count + j * lanes) // size,
+        "a tile is taken to be a whole number of groups, TILE / GROUP_SIZE":
+            tile * (count * lanes // size) + (k - tile * count * lanes) // size,
+        "k is divided by GROUP_SIZE upwards": -(-k // size),
+        "k is rounded to the nearest group": (2 * k + size) // (2 * size),
+    }  # fmt: skip
+    right = (k // size).clamp(max=last)
+    groups |= products.shifted_groups(right, last)
+    existing = {words: group.clamp(max=last) for words, group in groups.items()}
+    return {words: group for words, group in existing.items() if not torch.equal(group, right)}
+
+
+GROUPED_DOT = Model(parts_of, mistakes_of, output, word_dots.BY_ROW)

@@ -1,0 +1,103 @@
+"""Mistakes in warp_reduce_sum: which lane a shuffle brings a value from, and what becomes of it."""
+
+import torch
+
+from gemlite_edu.packing.warp_interleaved import WARP_SIZE
+from gemlite_lab.checker.mistakes.model import Mistake, Model
+
+_LANE = torch.arange(WARP_SIZE)
+
+
+def _parts_of(case):
+    K = case.x.shape[1]
+    W, x = (torch.nn.functional.pad(t.double(), (0, -K % WARP_SIZE)) for t in (case.W, case.x))
+    products = x.view(len(x), 1, -1, WARP_SIZE) * W.view(1, len(W), -1, WARP_SIZE)
+    return {
+        "lanes": products.sum(2).transpose(0, 1),  # (N, M, 32)
+        "offsets": (16, 8, 4, 2, 1),
+        "source": _down,
+        "joined": lambda own, brought, first: own + brought,
+        "rounded": lambda value: value,
+        "result": lambda lanes: lanes[..., 0],
+    }
+
+
+def _down(offset):
+    return torch.where(_LANE + offset < WARP_SIZE, _LANE + offset, _LANE)
+
+
+def _output(parts):
+    first = lanes = parts["rounded"](parts["lanes"])
+    for offset in parts["offsets"]:
+        brought = lanes[..., parts["source"](offset)]
+        lanes = parts["rounded"](parts["joined"](lanes, brought, first))
+    return parts["result"](lanes).T.half().double()
+
+
+def _mistakes_of(case):
+    offsets = {
+        "nothing is reduced: lane 0 writes its own partial sum": (),
+        "the last step, offset 1, is missing": (16, 8, 4, 2),
+        "the first step, offset 16, is missing": (8, 4, 2, 1),
+        "the step of offset 2 is missing": (16, 8, 4, 1),
+        "the step of offset 4 is missing": (16, 8, 2, 1),
+        "the step of offset 8 is missing": (16, 4, 2, 1),
+        "only the first step, offset 16, is taken": (16,),
+        "only the last step, offset 1, is taken": (1,),
+        "the steps end at offset 4": (16, 8, 4),
+        "there are four steps, from offset 4 on": (4, 2, 1),
+        "there is a step of offset 32, or of 0, by which a lane adds its own value":
+            (32, 16, 8, 4, 2, 1),
+        "the offset is never halved": (16,) * 5,
+        "the offset stays 1": (1,) * 5,
+        "the offset 1 is taken 31 times, so that lanes count many times": (1,) * 31,
+        "the offset 1 is taken 32 times, so that lanes count many times": (1,) * 32,
+        "the offset goes down by 1 instead of being halved, so that lanes count many times":
+            tuple(range(16, 0, -1)),
+        "the offset goes down by 2 instead of being halved, so that lanes count many times":
+            tuple(range(16, 0, -2)),
+        "the offsets 1 to 31 are all taken, so that lanes count many times": tuple(range(1, 32)),
+        "the offsets 31 to 1 are all taken, so that lanes count many times":
+            tuple(range(31, 0, -1)),
+        "the offsets 1 to 16 are all taken, so that lanes count many times": tuple(range(1, 17)),
+        "the offsets are the numbers 1 to 5; each is half of the one before": (1, 2, 3, 4, 5),
+        "the offset is divided by 4, not by 2": (16, 4, 1),
+        "the offset goes down by 4 instead of being halved": (16, 12, 8, 4),
+        "the offset goes down by 8 instead of being halved": (16, 8),
+        "a shuffle takes half the offset: 8, 4, 2, 1, 0": (8, 4, 2, 1, 0),
+        "a shuffle takes twice the offset: 32, 16, 8, 4, 2": (32, 16, 8, 4, 2),
+        "the offsets begin at 31 and are halved: 31, 15, 7, 3, 1": (31, 15, 7, 3, 1),
+    }  # fmt: skip
+    sources = {
+        "the shuffle names lane `offset` itself, not the lane `offset` further up":
+            lambda offset: 0 * _LANE + offset % WARP_SIZE,
+        "each step adds lane 0's own value again: values must travel down, to lower lanes":
+            lambda offset: 0 * _LANE,
+    }  # fmt: skip
+    joined = {
+        "the neighbour's value replaces the sum instead of being added": lambda o, b, f: b,
+        "the largest partial sum is taken instead of the sum": lambda o, b, f: torch.maximum(o, b),
+        "the neighbour's value is subtracted": lambda o, b, f: o - b,
+        "the values are multiplied instead of added": lambda o, b, f: o * b,
+        "the neighbour's value is added twice": lambda o, b, f: o + 2 * b,
+        "a lane's own value is added twice": lambda o, b, f: 2 * o + b,
+    }
+    rounded = {
+        "the sums are held in half precision": lambda v: v.half().double(),
+        "the sums are held in integers, which cut off the fraction": torch.trunc,
+    }
+    results = {
+        "the sum of 32 lanes is divided by 32": lambda lanes: lanes[..., 0] / WARP_SIZE,
+    }
+    parts = {
+        "offsets": offsets, "source": sources, "joined": joined, "rounded": rounded,
+        "result": results,
+    }  # fmt: skip
+    return [
+        Mistake(words, {name: value})
+        for name, wrong in parts.items()
+        for words, value in wrong.items()
+    ]
+
+
+LANE_SUMS = Model(_parts_of, _mistakes_of, _output, ("lanes",))

@@ -1,0 +1,171 @@
+"""Mistakes in the two formulas of notebook 16, the floor of a kernel's time and the roofline."""
+
+import torch
+
+from gemlite_lab.checker.mistakes.model import Mistake, Model
+
+
+def _floor_parts(case):
+    return {
+        "N": case.N, "K": case.K, "nbits": case.nbits, "gb_per_s": case.read_gb_per_s,
+        "rows": case.N,
+        "groups": case.K / case.group_size,
+        "group_size": case.group_size,
+        "code_bytes": case.nbits / 8,
+        "numbers": 2,
+        "number_bytes": 2,
+        "codes": 1,
+        "GB": 1e9,
+        "unit": 1e6,
+        "time": lambda nbytes, speed: nbytes / speed,
+    }  # fmt: skip
+
+
+def _floor(parts):
+    nbytes = parts["N"] * parts["K"] * parts["code_bytes"] * parts["codes"]
+    nbytes += parts["rows"] * parts["groups"] * parts["numbers"] * parts["number_bytes"]
+    speed = parts["gb_per_s"] * parts["GB"]
+    return torch.tensor(parts["time"](nbytes, speed) * parts["unit"], dtype=torch.float64)
+
+
+def _floor_mistakes(case):
+    nbits = case.nbits
+    wrong = {
+        "code_bytes": {
+            "a code takes 8 / nbits bytes; it is nbits / 8": 8 / nbits,
+            "the bits of the codes are counted as bytes": nbits,
+            "each code takes 1 byte, as an unpacked one does": 1,
+            "each code takes 2 bytes, as an unquantized weight does": 2,
+            "each code takes 4 bytes": 4,
+            "a code takes nbits / 16 bytes; it is nbits / 8": nbits / 16,
+            "a code takes nbits / 32 bytes; it is nbits / 8": nbits / 32,
+            "a code takes nbits / 4 bytes; it is nbits / 8": nbits / 4,
+            "a code takes nbits * 8 bytes; it is nbits / 8": nbits * 8,
+            "each code takes half a byte, whatever nbits is": 0.5,
+            "a 32-bit word holds 32 // nbits whole codes, so that 3-bit codes leave bits idle":
+                4 / (32 // nbits),
+            "a byte holds 8 // nbits whole codes, so that 3-bit codes leave bits idle":
+                1 / (8 // nbits),
+        },
+        "codes": {"the codes are forgotten: only scales and zeros are counted": 0},
+        "numbers": {
+            "scales and zeros are forgotten": 0,
+            "only the scales are counted, not the zeros": 1,
+        },
+        "number_bytes": {
+            "scales and zeros take 4 bytes each; in fp16 it is 2": 4,
+            "scales and zeros take 16 bytes each; it is 16 bits": 16,
+            "scales and zeros take nbits each, as the codes do": nbits / 8,
+            "the zeros take nbits each, as the codes do; they have 16 bits": 1 + nbits / 16,
+        },
+        "groups": {
+            "a row has group_size groups; it has K / group_size": case.group_size,
+            "there is one scale and one zero per row, whatever group_size is": 1,
+            "each code has a scale and a zero of its own": case.K,
+        },
+        "rows": {
+            "the groups of one row are counted, not those of all N": 1,
+            "the groups of K rows are counted; there are N": case.K,
+        },
+        "GB": {
+            "a GB is taken as 2**30 bytes; in GB/s it is 1e9": 2**30,
+            "a GB is taken as 1e9 bits": 1.25e8,
+            "a GB is taken as 8e9 bytes": 8e9,
+        },
+        "unit": {
+            "the time is in milliseconds": 1e3,
+            "the time is in nanoseconds": 1e9,
+            "the time is in seconds": 1,
+        },
+        "time": {
+            "the bandwidth is divided by the bytes instead of the bytes by it":
+                lambda nbytes, speed: speed / nbytes,
+            "the bytes are multiplied by the bandwidth instead of divided by it":
+                lambda nbytes, speed: nbytes * speed,
+            "the time is doubled, as if the weights were read twice":
+                lambda nbytes, speed: 2 * nbytes / speed,
+        },
+    }  # fmt: skip
+    return _named(wrong)
+
+
+def _named(wrong):
+    return [
+        Mistake(words, {name: value})
+        for name, of_part in wrong.items()
+        for words, value in of_part.items()
+    ]
+
+
+def _roofline_parts(case):
+    return {
+        "Ms": case.Ms,
+        "rows": case.Ms,
+        "nbytes": [case.nbytes(M) for M in case.Ms],
+        "N": case.N,
+        "K": case.K,
+        "per_product": 2,
+        "gb_per_s": case.read_gb_per_s,
+        "of_bytes": lambda operations, nbytes: operations / nbytes,
+        "memory_unit": 1e-3,
+        "matmul_tflops": case.matmul_tflops,
+        "limit": min,
+        "unit": 1,
+    }
+
+
+def _roofline(parts):
+    found = []
+    for M, nbytes in zip(parts["rows"], parts["nbytes"], strict=True):
+        operations = parts["per_product"] * M * parts["N"] * parts["K"]
+        memory = parts["of_bytes"](operations, nbytes) * parts["gb_per_s"] * parts["memory_unit"]
+        found.append(parts["limit"](memory, parts["matmul_tflops"]) * parts["unit"])
+    return torch.tensor(found, dtype=torch.float64)
+
+
+def _roofline_mistakes(case):
+    wrong = {
+        "per_product": {
+            "a product and its sum are counted as one operation": 1,
+            "a product and its sum are counted as four operations": 4,
+            "a product and its sum are counted as three operations": 3,
+        },
+        "rows": {
+            "the operations of one row of x are counted, not those of all M": [1] * len(case.Ms)
+        },
+        "N": {"N is left out of the operations": 1},
+        "K": {"K is left out of the operations": 1},
+        "of_bytes": {
+            "the bytes are divided by the operations; it is operations per byte":
+                lambda operations, nbytes: nbytes / operations,
+            "the operations are multiplied by the bytes": lambda o, nbytes: o * nbytes,
+            "nbytes is taken as bits, and divided by 8": lambda o, nbytes: o / (nbytes / 8),
+            "nbytes is multiplied by 8, as if the bandwidth were in bits": lambda o, b: o / (8 * b),
+        },
+        "memory_unit": {
+            "the limit of the memory is in GFLOP/s, that of the arithmetic in TFLOP/s": 1,
+            "the limit of the memory is a thousand times too low: 1 TFLOP/s is 1e3 GFLOP/s": 1e-6,
+            "a GB is taken as 2**30 bytes; in GB/s it is 1e9": 2**30 / 1e12,
+            "a TFLOP is taken as 1024 GFLOP; it is 1e3": 1 / 1024,
+        },
+        "limit": {
+            "the higher of the two limits is taken": max,
+            "only the limit of the arithmetic is taken": lambda memory, arithmetic: arithmetic,
+            "only the limit of the memory is taken": lambda memory, arithmetic: memory,
+            "the two limits are added": lambda memory, arithmetic: memory + arithmetic,
+            "the mean of the two limits is taken": lambda m, a: (m + a) / 2,
+            "the times of reading and of computing are added, as if they did not overlap":
+                lambda memory, arithmetic: 1 / (1 / memory + 1 / arithmetic),
+            "the limits are multiplied": lambda memory, arithmetic: memory * arithmetic,
+        },
+        "unit": {
+            "the result is in GFLOP/s": 1e3,
+            "the result is in FLOP/s": 1e12,
+            "the result is in PFLOP/s": 1e-3,
+        },
+    }  # fmt: skip
+    return _named(wrong)
+
+
+FLOOR = Model(_floor_parts, _floor_mistakes, _floor)
+ROOFLINE = Model(_roofline_parts, _roofline_mistakes, _roofline)

@@ -1,0 +1,98 @@
+"""`explanations`: the mistakes that the models find behind a wrong output, in words."""
+
+import torch
+
+from gemlite_lab.checker.compare import is_close
+from gemlite_lab.checker.exercise import clone
+from gemlite_lab.checker.mistakes.formats import FP4_DOT, INTEGER_DOT, NF4_DOT, SIGNED
+from gemlite_lab.checker.mistakes.four_codes import FOUR_CODES
+from gemlite_lab.checker.mistakes.grouped_dots import GROUPED_DOT
+from gemlite_lab.checker.mistakes.lane_sums import LANE_SUMS
+from gemlite_lab.checker.mistakes.limits import FLOOR, ROOFLINE
+from gemlite_lab.checker.mistakes.packing import PACK, PACK_SPARSE, UNPACK
+from gemlite_lab.checker.mistakes.pairs import PAIR, PAIR_TABLE
+from gemlite_lab.checker.mistakes.sparse_dots import SPARSE_DOT
+from gemlite_lab.checker.mistakes.tiles import UNPACK_TILE
+from gemlite_lab.checker.mistakes.tokens import TOKENS
+from gemlite_lab.checker.mistakes.transposed import TRANSPOSED
+from gemlite_lab.checker.mistakes.triton_products import REVSPLITK, SPLITK_GROUP, SPLITK_SCALES
+from gemlite_lab.checker.mistakes.word_dots import WORD_DOT
+
+MODELS = {
+    "mixed_mm_transposed": TRANSPOSED,
+    "dequant_pair": PAIR,
+    "dequant_pair_table": PAIR_TABLE,
+    "dequant_dot_signed": SIGNED,
+    "dequant_dot_nf4": NF4_DOT,
+    "dequant_dot_fp4": FP4_DOT,
+    "dequant_dot_dp4a": INTEGER_DOT,
+    "bug_1": INTEGER_DOT,
+    "floor_us": FLOOR,
+    "attainable_tflops": ROOFLINE,
+    "warp_reduce_sum": LANE_SUMS,
+    "quantize_tokens": TOKENS,
+    "four_codes": FOUR_CODES,
+    "unpack_tile": UNPACK_TILE,
+    "splitk_group": SPLITK_GROUP,
+    "splitk_scales": SPLITK_SCALES,
+    "gemv_revsplitk": REVSPLITK,
+    "pack": PACK,
+    "unpack": UNPACK,
+    "pack_sparse": PACK_SPARSE,
+    "dequant_dot": WORD_DOT,
+    "dequant_dot_4bit": WORD_DOT,
+    "dequant_dot_2bit": WORD_DOT,
+    "scaled_dot": GROUPED_DOT,
+    "bug_2": GROUPED_DOT,
+    "bug_3": GROUPED_DOT,
+    "dequant_dot_sparse": SPARSE_DOT,
+}
+_MOST = 2  # so many mistakes may give the same output in all cases
+
+
+def explanations(exercise, answer, case, actual):
+    """[(mistake in words, ...), ...]: what may have given `actual`; empty if no model tells it.
+
+    Where several sets of mistakes give it, the answer runs on other cases, on which they differ.
+    """
+    if exercise.name not in MODELS:
+        return []
+    if actual.isinf().sum() > actual.numel() / 2:  # whatever is too large gives this output
+        return []
+    found = MODELS[exercise.name].explanations(case, actual, _equality(exercise, case))
+    for other in exercise.cases():
+        if other is not case and len(found) > 1 and _differ_on(other, exercise, found):
+            found = _confirmed(exercise, answer, other, found)
+    if len(found) > (1 if found and len(found[0]) > 1 else _MOST):
+        return []
+    return found
+
+
+def _differ_on(case, exercise, found):
+    outputs = [MODELS[exercise.name].wrong(case, words) for words in found]
+    return any(not torch.equal(output, outputs[0]) for output in outputs[1:])
+
+
+def _confirmed(exercise, answer, case, found):
+    """Those of `found` that give what the answer gives on this case too; all if it fails there."""
+    try:
+        output = exercise.run(answer, clone(case), "cpu")
+    except Exception:
+        return found
+    equality = _equality(exercise, case)
+    model = MODELS[exercise.name]
+    return [words for words in found if equality(output, model.wrong(case, words), None)]
+
+
+def _equality(exercise, case):
+    """is_equal(actual, wrong, numbers of rows) of `Model.explanations`, for this case."""
+    _, bound = exercise.expected(case)
+    axis = MODELS[exercise.name].axis
+
+    def is_equal(actual, wrong, numbers):
+        if bound is None:
+            return bool((actual == wrong).all())
+        near = bound if numbers is None else bound.index_select(axis, numbers)
+        return bool(is_close(actual, wrong, exercise.bound_around(wrong, near)).all())
+
+    return is_equal

@@ -1,0 +1,276 @@
+"""Mistakes in pack, unpack and pack_sparse: the fields of a word, and the place of each code."""
+
+from functools import reduce
+
+import torch
+
+from gemlite_edu.packing import pack_warped_int32
+from gemlite_edu.packing.warp_interleaved import WARP_SIZE
+from gemlite_lab.checker.mistakes import fields, products, word_dots
+from gemlite_lab.checker.mistakes.fields import ALL_BITS
+from gemlite_lab.checker.mistakes.model import Mistake, Model, without_twins
+
+_NEIGHBOURS = "a word holds neighbouring k instead of k that lie 32 apart"
+_UNCUT = "the row is not cut into tiles first, so that a word holds k from all over it"
+
+
+def tiled(values, count):
+    """(N, K), padded with 0 at the end of its rows, as (N, tiles, fields, lanes)."""
+    padded = torch.nn.functional.pad(values.long(), (0, -values.shape[1] % (count * WARP_SIZE)))
+    return padded.view(len(values), -1, count, WARP_SIZE)
+
+
+def _parts_of_unpack(case):
+    shift = word_dots.shift_of(case.nbits)
+    words = pack_warped_int32(case.W_q, case.nbits).long().view(len(case.W_q), -1, 1, WARP_SIZE)
+    counted = torch.ones(words.shape[1], len(shift), WARP_SIZE).double()
+    return {
+        **fields.right_parts(shift, case.nbits),
+        "words": words,
+        "counted": counted,
+        "arranged": lambda codes: codes,
+        "cut": lambda row: row[:, : case.W_q.shape[1]],
+        "change": lambda codes: codes,
+    }
+
+
+def _codes(parts):
+    codes = fields.codes(parts["words"], parts) * parts["counted"].long()
+    row = parts["arranged"](codes).flatten(1)
+    return (parts["change"](parts["cut"](row)) & 255).double()
+
+
+def _mistakes_of_unpack(case):
+    shift, K = word_dots.shift_of(case.nbits), case.W_q.shape[1]
+    arranged = {
+        "the codes of one word are taken as neighbouring k, but they lie 32 apart":
+            lambda codes: codes.transpose(2, 3),
+        "the codes of one word are taken as neighbouring k, from the least significant bits":
+            lambda codes: codes.transpose(2, 3).flip(3),
+        "the row is not cut into tiles first: the codes of a word are spread all over it":
+            lambda codes: codes.transpose(1, 2),
+        "the tiles of a row are taken in reverse order": lambda codes: codes.flip(1),
+        "the lanes of a tile are taken in reverse order": lambda codes: codes.flip(3),
+    }  # fmt: skip
+    of_fields = fields.field_mistakes(shift, case.nbits)
+    return [
+        *(m for m in of_fields if m.parts.get("mask") != 255),  # uint8 has no more bits
+        *(Mistake(words, {"arranged": order}) for words, order in arranged.items()),
+        *_value_mistakes(case.nbits),
+        *products.count_mistakes(_parts_of_unpack(case)["counted"]),
+        Mistake(
+            "the padding is cut off in front instead of behind", {"cut": lambda row: row[:, -K:]}
+        ),
+    ]
+
+
+def _value_mistakes(nbits):
+    changes = {
+        "the middle code is subtracted; zero-points come later, they are not yours":
+            lambda codes: codes - 2 ** (nbits - 1),
+        "the codes are one too large": lambda codes: codes + 1,
+        "the codes are one too small": lambda codes: codes - 1,
+        "every bit of the codes is the other one": lambda codes: 2**nbits - 1 - codes,
+    }  # fmt: skip
+    return [Mistake(words, {"change": change}) for words, change in changes.items()]
+
+
+def _parts_of_pack(case):
+    shift = word_dots.shift_of(case.nbits)
+    return {
+        "codes": case.W_q.long(),
+        "arranged": lambda codes: tiled(codes, len(shift)),
+        "shift": shift,
+        "order": list(range(len(shift))),
+        "byte": lambda codes: codes,
+        "counted": torch.ones(1, len(shift), 1).double(),
+        "combined": _by_or,
+    }
+
+
+def words_of(parts):
+    """Words, as int32 numbers, of the codes in `arranged` order."""
+    codes = parts["byte"](parts["arranged"](parts["codes"]))
+    codes = codes[:, :, parts["order"]] * parts["counted"].long()
+    words = parts["combined"](codes << parts["shift"].view(-1, 1)) & ALL_BITS
+    return (words - (words >> 31 << 32)).flatten(1).double()
+
+
+def _mistakes_of_pack(case):
+    nbits, count = case.nbits, 32 // case.nbits
+    tile = count * WARP_SIZE
+    masks = {m.words: m.parts["mask"] for m in fields.mask_mistakes(nbits, "nbits")}
+    return [
+        *arrangement_mistakes(count, tile),
+        *(
+            Mistake(words, {"shift": m.parts["shift"]})
+            for m in fields.shift_mistakes(word_dots.shift_of(nbits), nbits, "nbits", True)
+            if "shift" in m.parts
+            for words in [m.words.replace("codes of a word are taken", "codes of a word are put")]
+        ),
+        *fields.order_mistakes(count, is_told_by_shift=32 % nbits == 0),
+        *(
+            Mistake(words, {"byte": lambda codes, mask=mask: codes & mask})
+            for words, mask in masks.items()
+            if mask < 2**nbits - 1
+        ),
+        Mistake(
+            "the middle code is subtracted before the codes are packed",
+            {"byte": lambda codes: codes - 2 ** (nbits - 1)},
+        ),
+        *products.count_mistakes(torch.ones(1, count, 1).double()),
+        *_combining_mistakes(),
+    ]
+
+
+def _by_or(placed):
+    """(N, tiles, fields, lanes), the fields joined by |."""
+    return reduce(torch.bitwise_or, placed.unbind(2))
+
+
+def arrangement_mistakes(count, tile):
+    """Mistakes in which codes of a row get into a word, and where the padding is."""
+
+    def cut(codes):
+        """Zeros from the last whole tile on."""
+        return codes * (torch.arange(codes.shape[1]) < codes.shape[1] // tile * tile)
+
+    def padded(codes):
+        return torch.nn.functional.pad(codes, (0, -codes.shape[1] % tile))
+
+    arranged = {
+        _NEIGHBOURS: lambda c: padded(c).view(len(c), -1, WARP_SIZE, count).transpose(2, 3),
+        f"{_NEIGHBOURS}, the first one in the least significant bits":
+            lambda c: padded(c).view(len(c), -1, WARP_SIZE, count).transpose(2, 3).flip(2),
+        _UNCUT: lambda c: padded(c).view(len(c), count, -1, WARP_SIZE).transpose(1, 2),
+        "the padding is in front of each row instead of behind it":
+            lambda c: tiled(torch.nn.functional.pad(c, (-c.shape[1] % tile, 0)), count),
+        "the ragged tail of K after the last whole tile is missing":
+            lambda c: tiled(cut(c), count),
+        "the tiles of a row are in reverse order": lambda c: tiled(c, count).flip(1),
+        "the lanes of a tile are in reverse order": lambda c: tiled(c, count).flip(3),
+        "only the first tile of each row is packed":
+            lambda c: tiled(c * (torch.arange(c.shape[1]) < tile), count),
+        "the padding repeats the last code of the row; it is 0":
+            lambda c: tiled(torch.cat([c, c[:, -1:].expand(-1, -c.shape[1] % tile)], 1), count),
+    }  # fmt: skip
+    return [Mistake(words, {"arranged": order}) for words, order in arranged.items()]
+
+
+def _combining_mistakes():
+    combined = {
+        "the codes are shifted while still uint8, so that bits above the eighth are lost":
+            lambda p: _by_or(p & 255),
+        "every word is shifted one bit too far to the left": lambda p: _by_or(p) << 1,
+        "every word is shifted one bit too far to the right": lambda p: (_by_or(p) & ALL_BITS) >> 1,
+        "the words of a row go lane by lane, not tile by tile":
+            lambda p: _by_or(p).transpose(1, 2).reshape(len(p), -1, WARP_SIZE),
+    }  # fmt: skip
+    return [Mistake(words, {"combined": how}) for words, how in combined.items()]
+
+
+def _parts_of_sparse(case):
+    return {
+        "codes": torch.stack([case.W_q.long(), case.kept.long()], 2),
+        "byte": lambda pairs: _byte(pairs, _kept_code, _first_kept),
+        "arranged": lambda both: torch.stack([_pairs(both[..., i]) for i in (0, 1)], -1),
+        "shift": 24 - 8 * torch.arange(4),
+        "order": [0, 1, 2, 3],
+        "counted": torch.ones(1, 4, 1).double(),
+        "combined": _by_or,
+    }
+
+
+def _pairs(values):
+    """(N, tiles, 4, lanes, 2): the first and the second of each pair."""
+    return tiled(values, 8).unflatten(2, (4, 2)).transpose(3, 4)
+
+
+def _byte(pairs, code, bit):
+    codes, kept = pairs[..., 0], pairs[..., 1]
+    return code(codes, kept) + bit(codes, kept)
+
+
+def _kept_code(codes, kept):
+    return torch.where(kept[..., 0] > 0, codes[..., 0], codes[..., 1])
+
+
+def _first_kept(codes, kept):
+    return kept[..., 0] << 7
+
+
+def _mistakes_of_sparse(case):
+    codes = {
+        "the code of the first is packed, whichever is kept": lambda c, k: c[..., 0],
+        "the code of the second is packed, whichever is kept": lambda c, k: c[..., 1],
+        "the pruned code of each pair is packed instead of the kept one":
+            lambda c, k: torch.where(k[..., 0] > 0, c[..., 1], c[..., 0]),
+        "both codes of a pair are combined, but a pruned code need not be 0":
+            lambda c, k: c[..., 0] | c[..., 1],
+        "both codes of a pair are added, but a pruned code need not be 0":
+            lambda c, k: c[..., 0] + c[..., 1],
+        "the larger code of each pair is kept; `kept` says which one it is":
+            lambda c, k: c.amax(-1),
+        "a code has 7 bits; the highest of them is cut off": lambda c, k: _kept_code(c, k) & 63,
+        "the code is put one bit too high": lambda c, k: _kept_code(c, k) << 1,
+    }  # fmt: skip
+    bits = {
+        "bit 7 is clear in every byte: the position is missing": lambda c, k: 0 * k[..., 0],
+        "bit 7 is set in every byte": lambda c, k: 128 + 0 * k[..., 0],
+        "bit 7 is set where the second of a pair is kept; it is for the first":
+            lambda c, k: k[..., 1] << 7,
+        "bit 7 is set where the first is not kept, and so in the padding too":
+            lambda c, k: (1 - k[..., 0]) << 7,
+        "bit 7 is set where the second is not kept, and so in the padding too":
+            lambda c, k: (1 - k[..., 1]) << 7,
+        "the position is bit 0; it is bit 7": lambda c, k: k[..., 0],
+        "the position is bit 6; it is bit 7": lambda c, k: k[..., 0] << 6,
+        "the position is read off the codes, so that a kept code of 0 counts as pruned":
+            lambda c, k: (c[..., 0] > 0).long() << 7,
+    }  # fmt: skip
+    bytes_ = [(words, (code, _first_kept)) for words, code in codes.items()]
+    bytes_ += [(words, (_kept_code, bit)) for words, bit in bits.items()]
+    return without_twins(
+        [
+            *(
+                Mistake(words, {"byte": lambda pairs, how=how: _byte(pairs, *how)})
+                for words, how in bytes_
+            ),
+            *_sparse_arrangements(),
+            *fields.order_mistakes(4),
+            *products.count_mistakes(torch.ones(1, 4, 1).double(), code="pair"),
+            *_combining_mistakes(),
+        ]
+    )
+
+
+def _sparse_arrangements():
+    """Those of `pack`, and other ideas of which two weights are a pair."""
+
+    def each(arranged):
+        return lambda both: torch.stack([arranged(both[..., i]) for i in (0, 1)], -1)
+
+    def as_pairs(tiles):
+        return tiles.unflatten(2, (4, 2)).transpose(3, 4)
+
+    others = [
+        (m.words, lambda values, how=m.parts["arranged"]: as_pairs(how(values)))
+        for m in arrangement_mistakes(8, 8 * WARP_SIZE)
+        if "word holds" not in m.words or m.words == _UNCUT
+    ]
+    others += [
+        (
+            "a pair is made of the neighbours k and k + 1; its weights lie 32 apart",
+            lambda v: tiled(v, 8).flatten(2).unflatten(2, (4, WARP_SIZE, 2)),
+        ),
+        (
+            "a pair lies 128 apart, half a tile; its weights lie 32 apart",
+            lambda v: tiled(v, 8).unflatten(2, (2, 4)).permute(0, 1, 3, 4, 2),
+        ),
+    ]
+    return [Mistake(words, {"arranged": each(how)}) for words, how in others]
+
+
+UNPACK = Model(_parts_of_unpack, _mistakes_of_unpack, _codes, ("words",), axis=0)
+PACK = Model(_parts_of_pack, _mistakes_of_pack, words_of, ("codes",), axis=0)
+PACK_SPARSE = Model(_parts_of_sparse, _mistakes_of_sparse, words_of, ("codes",), axis=0)

@@ -1,0 +1,111 @@
+"""Mistakes in the sparse dequant_dot: four pairs of a word, each with one kept weight."""
+
+import torch
+
+from gemlite_edu.packing import pack_sparse_1in2
+from gemlite_edu.packing.warp_interleaved import WARP_SIZE
+from gemlite_lab.checker.mistakes import fields, products, word_dots
+from gemlite_lab.checker.mistakes.model import Mistake, Model, without_twins
+
+_PAIRS = 4
+_PAIR = torch.arange(_PAIRS).view(-1, 1)
+_SHIFT = 24 - 8 * torch.arange(_PAIRS)
+
+
+def parts_of(case):
+    words = word_dots.unsigned_words(pack_sparse_1in2(case.W_q, case.kept))
+    return {
+        **fields.right_parts(_SHIFT, 7),
+        **products.right_parts(torch.ones(words.shape[1], _PAIRS, WARP_SIZE).double()),
+        "words": words,
+        "position_bit": 7,
+        "code_bit": 0,
+        "position_order": [0, 1, 2, 3],
+        "is_first": lambda bit: bit == 1,
+        "staged": word_dots.staged(case.x, 2 * _PAIRS * WARP_SIZE),
+        "places": _places(2 * _PAIR, 2 * _PAIR + 1),
+        "zeros": case.zeros.double().view(-1, 1, 1, 1),
+        "scales": case.scales.double(),
+    }
+
+
+def _places(first, second):
+    """(2, pairs, lanes): the places of x that the first and the second of each pair meet."""
+    lanes = torch.arange(WARP_SIZE)
+    return torch.stack([WARP_SIZE * first + lanes, WARP_SIZE * second + lanes])
+
+
+def output(parts):
+    codes = fields.codes(parts["words"] >> parts["code_bit"], parts).double()
+    weights = parts["value"](codes, parts["zero"](parts["zeros"])) * parts["counted"]
+    bits = parts["words"] >> (parts["shift"].view(-1, 1) + parts["position_bit"]) & 1
+    bits = bits[..., parts["position_order"], :]
+    is_first = parts["is_first"](bits[..., parts["order"], :])
+    first, second = _met(parts)
+    sums = parts["add"](first, weights * is_first) + parts["add"](second, weights * ~is_first)
+    return (sums * parts["scales"].T).half().double()
+
+
+def _met(parts):
+    tiles = parts["words"].shape[1]
+    start = torch.arange(tiles).view(-1, 1, 1) * 2 * _PAIRS * WARP_SIZE
+    for place in parts["places"]:
+        yield parts["x"](parts["staged"][:, start + place])
+
+
+def mistakes_of(case):
+    counted = torch.ones(-(-case.x.shape[1] // (2 * _PAIRS * WARP_SIZE)), _PAIRS, WARP_SIZE)
+    return without_twins(
+        [
+            Mistake(
+                "the position bit is not masked off, so that it stays in the code", {"mask": 255}
+            ),
+            *fields.mask_mistakes(7, "7"),
+            *fields.sign_mistakes(7, top=0),
+            *fields.order_mistakes(_PAIRS),
+            Mistake(
+                "the shift is 24 - 7 * p; a pair takes 8 bits", {"shift": 24 - 7 * _PAIR.flatten()}
+            ),
+            *_position_mistakes(),
+            *products.value_mistakes(64),
+            *products.x_mistakes(),
+            *products.count_mistakes(counted.double(), code="pair"),
+            *products.rounding_mistakes(),
+        ]
+    )
+
+
+def _position_mistakes():
+    j, one = _PAIR, torch.ones_like(_PAIR)
+    places = {
+        "pair p meets x[2 * p] or x[2 * p + 1], but they lie WARP_SIZE apart":
+            torch.stack([2 * j + torch.arange(WARP_SIZE), 2 * j + 1 + torch.arange(WARP_SIZE)]),
+        "pair p meets x[p * WARP_SIZE] or the next; a pair takes two of them: 2 * p":
+            _places(j, j + 1),
+        "the second of pair p is taken from half a tile on, p + 4; it is 2 * p + 1":
+            _places(j, j + 4),
+        "every pair meets the x of the first one": _places(0 * j, one),
+        "the first and the second x of each pair are exchanged": _places(2 * j + 1, 2 * j),
+        "every pair meets the x of its first weight, whichever is kept": _places(2 * j, 2 * j),
+        "every pair meets the x of its second weight, whichever is kept":
+            _places(2 * j + 1, 2 * j + 1),
+        "pair p meets the x of pair p + 1":
+            _places((2 * j + 2).clamp(max=6), (2 * j + 3).clamp(max=7)),
+    }  # fmt: skip
+    bits = {
+        "the position is read from bit 0; it is bit 7": 0,
+        "the position is read from bit 6; it is bit 7": 6,
+    }
+    positions = {
+        "the position of every pair is read from the lowest byte": [3, 3, 3, 3],
+        "the position of every pair is read from the highest byte": [0, 0, 0, 0],
+        "the positions are read in the opposite order of the bytes": [3, 2, 1, 0],
+    }
+    return [
+        *(Mistake(words, {"position_order": order}) for words, order in positions.items()),
+        *(Mistake(words, {"places": place}) for words, place in places.items()),
+        *(Mistake(words, {"position_bit": bit}) for words, bit in bits.items()),
+    ]
+
+
+SPARSE_DOT = Model(parts_of, mistakes_of, output, word_dots.BY_ROW)

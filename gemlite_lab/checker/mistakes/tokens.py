@@ -1,0 +1,127 @@
+"""Mistakes in quantize_tokens: the scale, the rounding, and the type of the numbers."""
+
+import torch
+
+from gemlite_lab.checker.mistakes.model import Mistake, Model
+
+
+def _parts_of(case):
+    return {
+        "x": case.x.float(),
+        "part": case.part,
+        "reach": lambda x: x.abs().amax(1, keepdim=True),
+        "divisor": 127,
+        "guarded": lambda scales: torch.where(scales == 0, torch.ones_like(scales), scales),
+        "steps": lambda x, scales: x / scales,
+        "rounded": torch.round,
+        "fitted": lambda codes: codes,
+        "returned": lambda scales: scales,
+    }
+
+
+def _output(parts):
+    reach = parts["reach"](parts["x"])
+    scales = parts["guarded"](reach / parts["divisor"])
+    if parts["part"] == "scales":
+        return parts["returned"](scales).float().double().expand(len(parts["x"]), 1)
+    codes = parts["fitted"](parts["rounded"](parts["steps"](parts["x"].float(), scales.float())))
+    return ((codes.double().nan_to_num(0.0, 0.0, 0.0) + 128) % 256).trunc() - 128
+
+
+def _away(steps):
+    return torch.trunc(steps + steps.sign() * 0.5)
+
+
+def _clamped(low, high):
+    return lambda codes: codes.clamp(low, high)
+
+
+def _mistakes_of(case):
+    wrong = {
+        "reach": {
+            "the largest x is taken, not the largest |x|": lambda x: x.amax(1, keepdim=True),
+            "the smallest x is taken, not the largest |x|": lambda x: -x.amin(1, keepdim=True),
+            "the size of the largest x is taken, not the largest |x|":
+                lambda x: x.amax(1, keepdim=True).abs(),
+            "the smallest |x| is taken, not the largest": lambda x: x.abs().amin(1, keepdim=True),
+            "the mean |x| is taken, not the largest": lambda x: x.abs().mean(1, keepdim=True),
+            "largest x - smallest x is taken, not the largest |x|":
+                lambda x: x.amax(1, keepdim=True) - x.amin(1, keepdim=True),
+            "half of largest x - smallest x is taken, not the largest |x|":
+                lambda x: (x.amax(1, keepdim=True) - x.amin(1, keepdim=True)) / 2,
+            "the root of the mean square is taken, not the largest |x|":
+                lambda x: x.square().mean(1, keepdim=True).sqrt(),
+            "the sum of |x| is taken, not the largest": lambda x: x.abs().sum(1, keepdim=True),
+            "the standard deviation is taken, not the largest |x|":
+                lambda x: x.std(1, keepdim=True),
+            "all tokens have the scale of the token with the largest |x|":
+                lambda x: x.abs().amax().expand(len(x), 1),
+            "all tokens have the scale of token 0": lambda x: x[:1].abs().amax().expand(len(x), 1),
+        },
+        "divisor": {
+            "the scale is the largest |x| / 128": 128,
+            "the scale is the largest |x| / 126": 126,
+            "the scale is the largest |x| / 127.5": 127.5,
+            "the scale is the largest |x| / 255": 255,
+            "the scale is the largest |x| / 256": 256,
+            "the scale is the largest |x| / 7, as of 4-bit codes": 7,
+            "the scale is the largest |x| / 15, as of 4-bit codes": 15,
+            "the scale is the largest |x|, not yet divided by 127": 1,
+        },
+        "guarded": {
+            "a token of zeros has the scale 0": lambda scales: scales,
+            "scales are not let below 1e-8": lambda scales: scales.clamp(min=1e-8),
+            "scales are not let below 1e-6": lambda scales: scales.clamp(min=1e-6),
+            "scales are not let below 1e-5": lambda scales: scales.clamp(min=1e-5),
+            "scales are not let below 1e-12": lambda scales: scales.clamp(min=1e-12),
+            "scales are not let below 1e-3": lambda scales: scales.clamp(min=1e-3),
+            "1e-8 is added to all scales": lambda scales: scales + 1e-8,
+            "1e-6 is added to all scales": lambda scales: scales + 1e-6,
+            "1e-5 is added to all scales": lambda scales: scales + 1e-5,
+        },
+        "steps": {
+            "x is multiplied by the scale; it is divided by it": lambda x, scales: x * scales,
+            "the scale is divided by x; x is divided by the scale": lambda x, scales: scales / x,
+            "x is not divided by the scale": lambda x, scales: x,
+            "the sign is lost: the codes are those of |x|": lambda x, scales: (x / scales).abs(),
+            "the sign of every code is the other one": lambda x, scales: -x / scales,
+            "128 is added to the codes, as a zero-point does": lambda x, scales: x / scales + 128,
+            "the steps are computed in float16": lambda x, s: (x.half() / s.half()).float(),
+            "the steps are computed in bfloat16":
+                lambda x, s: (x.bfloat16() / s.bfloat16()).float(),
+        },
+        "rounded": {
+            "x / scale is cut off instead of rounded, as .to(torch.int8) does": torch.trunc,
+            "x / scale is rounded down": torch.floor,
+            "x / scale is rounded up": torch.ceil,
+            "x / scale is rounded half away from 0; torch.round goes to the even one": _away,
+            "x / scale is rounded half up; torch.round goes to the even one":
+                lambda steps: torch.floor(steps + 0.5),
+            "0.5 is added to x / scale, which is then cut off: negative codes are one too large":
+                lambda steps: torch.trunc(steps + 0.5),
+        },
+        "fitted": {
+            "negative codes are clamped to 0": _clamped(0, 127),
+            "codes are clamped to 0 to 255": _clamped(0, 255),
+            "codes beyond 127 are clamped": _clamped(-128, 127),
+            "codes are clamped to -8 to 7, those of 4 bits": _clamped(-8, 7),
+            "codes are clamped to -127 to 126": _clamped(-127, 126),
+            "codes are clamped to -1 to 1": _clamped(-1, 1),
+        },
+        "returned": {
+            "the scale that is returned is 127 / largest |x|, by which x was multiplied":
+                lambda scales: 1 / scales,
+            "the scale that is returned is the largest |x|, not yet divided by 127":
+                lambda scales: scales * 127,
+            "only the scale that is returned is rounded to fp16": lambda s: s.half().float(),
+            "only the scale that is returned is rounded to bfloat16": 
+                lambda scales: scales.bfloat16().float(),
+        },
+    }  # fmt: skip
+    return [
+        Mistake(words, {name: value}) for name, of_part in wrong.items()
+        for words, value in of_part.items()
+    ]  # fmt: skip
+
+
+TOKENS = Model(_parts_of, _mistakes_of, _output)

@@ -1,0 +1,111 @@
+"""Mistakes in dequant_dot: the codes of a word, one after the other, times the x that they meet."""
+
+import torch
+
+from gemlite_edu.packing import pack_warped_int32
+from gemlite_edu.packing.warp_interleaved import WARP_SIZE
+from gemlite_lab.checker.mistakes import fields, products
+from gemlite_lab.checker.mistakes.model import Mistake, Model
+
+_LANES = torch.arange(WARP_SIZE)
+
+
+def unsigned_words(words):
+    """int32 words (N, words) as int64 without sign, (N, tiles, 1, lanes)."""
+    return (words.long() & fields.ALL_BITS).view(len(words), -1, 1, WARP_SIZE)
+
+
+def staged(x, tile):
+    """x (M, padded K) float64: 0 up to whole tiles, and NaN behind, where no answer may read."""
+    x = torch.nn.functional.pad(x.double(), (0, -x.shape[1] % tile))
+    return torch.nn.functional.pad(x, (0, tile), value=torch.nan)
+
+
+def shift_of(nbits):
+    return 32 - nbits * (1 + torch.arange(32 // nbits))
+
+
+def parts_of(case):
+    shift = shift_of(case.nbits)
+    words = unsigned_words(pack_warped_int32(case.W_q, case.nbits))
+    return {
+        **fields.right_parts(shift, case.nbits),
+        **products.right_parts(torch.ones(words.shape[1], len(shift), WARP_SIZE).double()),
+        "words": words,
+        "staged": staged(case.x, len(shift) * WARP_SIZE),
+        "place": right_place(len(shift)),
+        "zeros": case.zeros.double().view(-1, 1, 1, 1),
+        "scales": case.scales.double(),
+        "dtype": torch.int64 if case.x.dtype == torch.int8 else torch.float16,
+    }
+
+
+def right_place(count):
+    """(fields, lanes): where in a tile code j of each lane meets its x."""
+    return WARP_SIZE * torch.arange(count).view(-1, 1) + _LANES
+
+
+def met(parts):
+    """The x (M, tiles, fields, lanes) that the codes meet."""
+    tiles, count, lanes = parts["counted"].shape
+    start = torch.arange(tiles).view(-1, 1, 1) * count * lanes
+    place = (start + parts["place"]).clamp(max=parts["staged"].shape[1] - 1)
+    return parts["x"](parts["staged"][:, place])
+
+
+def output(parts):
+    codes = fields.codes(parts["words"], parts).double()
+    weights = parts["value"](codes, parts["zero"](parts["zeros"]))
+    sums = parts["add"](met(parts), weights * parts["counted"])
+    return (sums * parts["scales"].T).to(parts["dtype"]).double()
+
+
+def place_mistakes(count, gap=WARP_SIZE):
+    """Mistakes in the index of x. gap: how far apart two codes of a word are."""
+    j = torch.arange(count).view(-1, 1)
+    apart = "the codes of a word lie WARP_SIZE apart"
+    places = {
+        f"code j meets x[j], but {apart}": j + _LANES,
+        "every code of a word meets x[0]: code j meets x[j * WARP_SIZE]": 0 * j + _LANES,
+        f"code j meets x[j * PACK_FACTOR], but {apart}": j * count + _LANES,
+        "code j meets x[j + WARP_SIZE]; it is x[j * WARP_SIZE]": j + gap + _LANES,
+        f"code j meets x[j * W_NBITS], but {apart}": j * (32 // count) + _LANES,
+        f"code j meets x[j * WARP_SIZE / 2], but {apart}": j * gap // 2 + _LANES,
+        f"code j meets x[2 * j * WARP_SIZE], but {apart}": j * gap * 2 + _LANES,
+        "code j meets the x of code j + 1": (j + 1) * gap + _LANES,
+        "code j meets the x of code j - 1, the first code its own": (j - 1).clamp(0) * gap + _LANES,
+        "the lane is added to the index of x once more; x begins at the lane's own place":
+            j * gap + 2 * _LANES,
+        "every lane takes the x of lane 0": j * gap + 0 * _LANES,
+    }  # fmt: skip
+    right = right_place(count)
+    told, found = {str(right.tolist())}, []
+    for words, place in places.items():
+        if str(place.tolist()) not in told:
+            told.add(str(place.tolist()))
+            found.append(Mistake(words, {"place": place}))
+    return found
+
+
+def mistakes_of(case):
+    return [
+        *products.value_mistakes(2 ** (case.nbits - 1)),
+        *products.rounding_mistakes(),
+        *mistakes_of_any_format(case),
+    ]
+
+
+def mistakes_of_any_format(case):
+    """Mistakes that do not depend on what a code stands for."""
+    shift = shift_of(case.nbits)
+    counted = torch.ones(-(-case.x.shape[1] // (len(shift) * WARP_SIZE)), len(shift), WARP_SIZE)
+    return [
+        *fields.field_mistakes(shift, case.nbits, "W_NBITS"),
+        *products.x_mistakes(),
+        *products.count_mistakes(counted.double()),
+        *place_mistakes(len(shift)),
+    ]
+
+
+BY_ROW = ("words", "zeros", "scales")
+WORD_DOT = Model(parts_of, mistakes_of, output, BY_ROW)

@@ -1,0 +1,131 @@
+"""`pattern`: how a wrong output of no known mistake differs from the right one, in words.
+
+It says what can be seen in the numbers, and names no cause that they do not show.
+"""
+
+import torch
+
+from gemlite_lab.checker.compare import is_close
+
+_HALF = 2.0**-9  # a few roundings to half precision, relative
+_FACTORS = (*(n / d for n in range(-16, 17) for d in range(1, 17)), 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9)
+
+
+def pattern(name, actual, expected, bound=None):
+    """What is to be seen in `actual`, as the end of "..., but"; empty if nothing is.
+
+    name: of the output. actual, expected: of one shape.
+    """
+    actual, expected = actual.double(), expected.double()
+    if actual.isinf().sum() > actual.numel() / 2:
+        return (
+            f"most of {name} is infinite: a number is far too large, as one is where bits of other "
+            "codes stay in, or where a number without sign goes below 0"
+        )
+    if not (actual.isfinite().all() and expected.any()):
+        return ""
+    seen = _Seen(actual, expected, bound)
+    return next((said.format(name) for said in seen.sentences() if said), "")
+
+
+class _Seen:
+    def __init__(self, actual, expected, bound):
+        self._actual, self._expected, self._bound = actual, expected, bound
+
+    def sentences(self):
+        yield self._constant()
+        yield self._factor()
+        yield self._difference()
+        yield self._moved()
+        yield self._part()
+        yield self._rounded()
+
+    def _is(self, other):
+        return bool(is_close(self._actual, other, self._bound).all())
+
+    def _constant(self):
+        first = self._actual.flatten()[0]
+        if self._actual.numel() > 1 and (self._actual == first).all():
+            return f"all of {{}} is {first:g}"
+        return None
+
+    def _factor(self):
+        """Exact multiples; a bound would make of small numbers what one likes."""
+        at = self._expected.abs().argmax()
+        ratio = float(self._actual.flatten()[at] / self._expected.flatten()[at])
+        factor = min(_FACTORS, key=lambda factor: abs(factor - ratio))
+        if factor in (0, 1) or abs(factor - ratio) > 1e-3 * abs(ratio):
+            return None
+        scaled = self._expected * factor
+        close = (self._actual - scaled).abs() <= 2.0**-10 * scaled.abs()
+        if not close.all():
+            return None
+        if factor == -1:
+            return "all of {} has the opposite sign of the right one"
+        return f"all of {{}} is {_times(factor)} the right one"
+
+    def _difference(self):
+        differences = self._actual - self._expected
+        first = differences.flatten()[0]
+        if differences.numel() > 1 and first != 0 and (differences == first).all():
+            return f"all of {{}} is {abs(first):g} too {'large' if first > 0 else 'small'}"
+        return None
+
+    def _moved(self):
+        expected = self._expected
+        if expected.dim() != 2 or min(expected.shape) < 2:
+            return None
+        for axis, name in enumerate(("row", "column")):
+            for by, where in ((1, "before"), (-1, "behind")):
+                if self._is(expected.roll(by, axis)):
+                    return f"each {name} of {{}} is the right one of the {name} {where} it"
+            if self._is(expected.flip(axis)):
+                return f"the {name}s of {{}} are in reverse order"
+        if expected.shape[0] == expected.shape[1] and self._is(expected.T):
+            return "{} is the right one transposed"
+        return None
+
+    def _part(self):
+        """Where the wrong elements are, if they are a simple set of rows or columns."""
+        wrong = ~is_close(self._actual, self._expected, self._bound)
+        if wrong.dim() != 2 or wrong.all():
+            return None
+        for axis, name in enumerate(("row", "column")):
+            lines = wrong.any(1 - axis)
+            if not lines.all():
+                where = _where(lines)
+                if where:
+                    return f"only the {name}s of {{}} {where} are wrong"
+        return None
+
+    def _rounded(self):
+        near = self._expected.abs().amax() * _HALF
+        if self._expected.numel() < 2:
+            return None
+        if ((self._actual - self._expected).abs() <= near).all():
+            return (
+                "no number of {} is far off: something is rounded, as by half precision or by an "
+                "integer"
+            )
+        return None
+
+
+def _times(factor):
+    if abs(factor) >= 1:
+        return f"{factor:g} times"
+    return (
+        f"1 / {1 / factor:g} of" if abs(1 / factor - round(1 / factor)) < 1e-9 else f"{factor:g} of"
+    )
+
+
+def _where(lines):
+    """Which of the lines are True, in words, if they are a simple set of them."""
+    at = torch.arange(len(lines))
+    first, last = int(lines.nonzero()[0]), int(lines.nonzero()[-1])
+    if lines.sum() == 1:
+        return f"of number {first}"
+    if torch.equal(lines, (at >= first) & (at <= last)):
+        return f"from {first} to {last}"
+    if torch.equal(lines, at % 2 == first % 2):
+        return "with even numbers" if first % 2 == 0 else "with odd numbers"
+    return ""

@@ -1,0 +1,133 @@
+"""Models of mistakes: they compute right outputs too, tell mistakes apart, and know two at once."""
+
+import pytest
+import torch
+
+from gemlite_lab.checker import EXERCISES, CheckFailed, check
+from gemlite_lab.checker.mistakes import names
+from gemlite_lab.checker.mistakes.names import MODELS, explanations
+
+# What an exercise cannot see, as its numbers are whole, or what is no mistake there.
+_UNSEEN = {
+    "the zero-point is put in an integer, which cuts off its fraction",
+    "the zero-point is rounded to a whole number",
+    "x is put in an integer, which cuts off its fraction",
+    "the values are put in integers, which cuts off their fractions",
+    "the values are put in half precision",
+    "the table goes from the smallest to the largest value",
+    "each product is put in 16 bits",
+    "the sum of each word is rounded to half precision",
+    "codes beyond 127 are clamped",
+    "even and odd k are exchanged (for x and for the codes)",
+    "every tile begins at row 0: tile * BLOCK_N is missing (for zeros)",
+    "tiles are counted from the beginning of the chunk, not of W (for zeros)",
+}
+_ONE_BIT_SHORT = "the mask is one bit short, so that the highest bit of each code is lost"
+_SWAPPED = "the two codes of each pair of fields are swapped"
+_FIRST_TILE = "only the first tile of each row is used"
+_SECOND_LANE = "only the second lane of each warp is used"
+_SIGNED_TOP = (
+    "the code in the highest bits of each word is sign-extended: >> of a signed word keeps its "
+    "sign; the other codes are right"
+)
+_DIVIDES = "the scale divides; here it multiplies"
+_BEHIND = "the group is the one behind the right one (for the zero-point alone)"
+_BEFORE = "the group is the one before the right one (for the scale alone)"
+_WORDS = ("dequant_dot", "scaled_dot", "bug_1", "dequant_dot_dp4a", "dequant_dot_fp4")
+_GROUPS = ("scaled_dot", "bug_2", "splitk_group", "splitk_scales", "gemv_revsplitk")
+_FIRST_CASE_IS_PLAIN = ("splitk_group", "splitk_scales", "mixed_mm_transposed")
+_NAMED_IN = {
+    _ONE_BIT_SHORT: (*_WORDS, "pack", "unpack", "unpack_tile", "dequant_dot_sparse"),
+    _SWAPPED: (*_WORDS, "pack", "unpack", "unpack_tile", "dequant_dot_sparse"),
+    _SIGNED_TOP: (*_WORDS[:-1], "unpack", "unpack_tile", "dequant_dot_sparse"),
+    _SECOND_LANE: (*_WORDS, "dequant_dot_sparse"),
+    _FIRST_TILE: (*_WORDS, "unpack", "dequant_dot_sparse"),
+    _DIVIDES: (*_GROUPS, "mixed_mm_transposed"),
+    _BEHIND: (*_GROUPS, "mixed_mm_transposed"),
+    _BEFORE: _GROUPS,
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_computes_the_right_output(name):
+    exercise, model = EXERCISES[name], MODELS[name]
+    for case in [*exercise.cases(), *exercise.fresh(7)]:
+        right, _ = exercise.expected(case)
+        is_equal = names._equality(exercise, case)
+        assert is_equal(right, model.output(model.parts(case)), None), case.label
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_mistake_gives_a_wrong_output_in_some_case(name):
+    exercise, model = EXERCISES[name], MODELS[name]
+    known, unseen = set(), set()
+    for case in exercise.cases():
+        right, _ = exercise.expected(case)
+        is_equal = names._equality(exercise, case)
+        words = {mistake.words for mistake in model.mistakes(case)}
+        looked_at = words & unseen | words - known
+        known |= words
+        unseen -= looked_at
+        unseen |= {w for w in looked_at if is_equal(right, model.wrong(case, (w,)), None)}
+    assert unseen <= _UNSEEN
+
+
+@pytest.mark.parametrize("words, exercises", _NAMED_IN.items(), ids=lambda value: str(value)[:40])
+def test_a_mistake_is_named_wherever_it_applies(words, exercises):
+    for name in exercises:
+        case = EXERCISES[name].cases()[1 if name in _FIRST_CASE_IS_PLAIN else 0]
+        assert words in said(name, case, (words,)), name
+
+
+def said(name, case, mistakes):
+    """What is found behind the output of these mistakes, as a text."""
+    exercise, model = EXERCISES[name], MODELS[name]
+    output = model.wrong(case, mistakes)
+
+    def answer(*_):
+        raise AssertionError("it is told without another run")
+
+    return str(explanations(exercise, answer, case, output))
+
+
+@pytest.mark.parametrize(
+    "name, mistakes",
+    [
+        ("dequant_dot", (_ONE_BIT_SHORT, "the zero-point is forgotten")),
+        ("scaled_dot", (_BEFORE, _BEHIND)),
+        ("pack", (_SWAPPED, "the padding is in front of each row instead of behind it")),
+        ("floor_us", ("the time is in seconds", "only the scales are counted, not the zeros")),
+    ],
+)
+def test_two_mistakes_are_told_together(name, mistakes):
+    found = said(name, EXERCISES[name].cases()[0], mistakes)
+    assert all(mistake in found for mistake in mistakes)
+
+
+def test_a_right_output_is_no_mistake():
+    for name in ("pack", "dequant_dot", "four_codes"):
+        case = EXERCISES[name].cases()[0]
+        assert said(name, case, ()) == "[]"
+
+
+def test_an_output_that_is_mostly_infinite_is_no_mistake():
+    case = EXERCISES["dequant_dot"].cases()[0]
+    output = torch.full_like(EXERCISES["dequant_dot"].expected(case)[0], torch.inf)
+    assert explanations(EXERCISES["dequant_dot"], None, case, output) == []
+
+
+def test_a_mistake_is_said_in_a_sentence():
+    def floor_us(N, K, nbits, group_size, read_gb_per_s):
+        return (N * K * nbits + N * K / group_size * 4) / (read_gb_per_s * 1e3)
+
+    with pytest.raises(CheckFailed, match="when the bits of the codes are counted as bytes.$"):
+        check("floor_us", floor_us)
+
+
+def test_two_mistakes_are_said_in_one_sentence():
+    def floor_us(N, K, nbits, group_size, read_gb_per_s):
+        return (N * K * nbits / 8 + N * K / group_size * 2) / read_gb_per_s
+
+    with pytest.raises(CheckFailed, match=r"of two mistakes: \(1\) .*, \(2\) .*") as caught:
+        check("floor_us", floor_us)
+    assert "only the scales are counted" in str(caught.value)

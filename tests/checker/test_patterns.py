@@ -1,0 +1,41 @@
+"""What is said of a wrong output that no known mistake gives."""
+
+import pytest
+import torch
+
+from gemlite_lab.checker.patterns import pattern
+
+RIGHT = torch.tensor([[1.0, 2, 4], [8, 16, 32], [64, 128, -256]])
+LAST_COLUMN = torch.tensor([[0.0, 0, 1], [0, 0, 3], [0, 0, 5]])
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        (0 * RIGHT, "all of y is 0"),
+        (-RIGHT, "all of y has the opposite sign of the right one"),
+        (RIGHT / 2, "all of y is 1 / 2 of the right one"),
+        (RIGHT * 3, "all of y is 3 times the right one"),
+        (RIGHT + 5, "all of y is 5 too large"),
+        (RIGHT - 5, "all of y is 5 too small"),
+        (RIGHT.roll(1, 0), "each row of y is the right one of the row before it"),
+        (RIGHT.roll(-1, 1), "each column of y is the right one of the column behind it"),
+        (RIGHT.flip(0), "the rows of y are in reverse order"),
+        (RIGHT.T, "y is the right one transposed"),
+        (RIGHT + LAST_COLUMN, "only the columns of y of number 2 are wrong"),
+        (RIGHT * torch.inf, "most of y is infinite: a number is far too large"),
+        (RIGHT + torch.arange(9).view(3, 3) / 64, "no number of y is far off"),
+        (RIGHT.square() + 1, ""),
+    ],
+)
+def test_a_pattern_is_said(wrong, said):
+    found = pattern("y", wrong, RIGHT)
+    assert found.startswith(said) and bool(found) == bool(said)
+
+
+def test_one_number_is_compared_with_round_factors_alone():
+    assert (
+        pattern("us", torch.tensor(72.0), torch.tensor(12.0))
+        == "all of us is 6 times the right one"
+    )
+    assert pattern("us", torch.tensor(71.3), torch.tensor(12.0)) == ""
