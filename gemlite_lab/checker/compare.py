@@ -28,10 +28,10 @@ def compare(name, actual, expected, bound=None, dtype=None):
     index = tuple((~close).nonzero()[0].tolist())
     wrong = int((~close).sum())
     came, wanted = _shown(actual[index], expected[index])
-    verb = "element is" if wrong == 1 else "elements are"
+    verb = "is" if wrong == 1 else "are"
     return (
         f"{name}[{', '.join(map(str, index))}] is {came}, expected {wanted}; "
-        f"{wrong} of {close.numel()} {verb} wrong"
+        f"{wrong} of {close.numel()} elements {verb} wrong"
     )
 
 

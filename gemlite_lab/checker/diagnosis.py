@@ -24,20 +24,27 @@ def diagnosis(exercise, answer, case, actual):
             "with it keeps."
         )
     if exercise.is_triton and actual.isnan().all():
-        return f"\nEvery {exercise.output} is NaN: nothing was stored there."
+        return (
+            f"\nEvery {exercise.output} is NaN: nothing was stored there, or NaN was computed, as "
+            "by 0 / 0."
+        )
     mistake = mistake_of(exercise, case, actual)
     if mistake:
         return f"\nYour output is exactly what comes out when {mistake}."
-    sentence = _of_models(exercise, answer, case, actual)
-    if sentence:
-        return sentence
+    found = _of_models(exercise, answer, case, actual) + _of_traps(exercise, answer, case)
+    return found or _unknown(exercise, case, actual)
+
+
+def _of_traps(exercise, answer, case):
+    """A sentence on the traps without which the answer would be right, empty if there are none."""
     for clauses in _sets_of(exercise.traps):
         if _is_right_without(clauses, exercise, answer, case):
             return f"\nIt would be right if{_listed(clauses)}."
-    return _unknown(exercise, case, actual)
+    return ""
 
 
 def _unknown(exercise, case, actual):
+    """A sentence on what can be seen in the output, or where to find help."""
     expected, bound = exercise.expected(case)
     seen = pattern(exercise.output, actual, expected, bound)
     if seen:

@@ -61,7 +61,7 @@ def test_the_first_wrong_element_and_their_number_are_named():
     expected = torch.zeros(3, 4)
     actual = expected.clone()
     actual[1, 2] = 0.5
-    assert compare("y", actual, expected) == "y[1, 2] is 0.5, expected 0; 1 of 12 element is wrong"
+    assert compare("y", actual, expected) == "y[1, 2] is 0.5, expected 0; 1 of 12 elements is wrong"
     actual[2] = -1
     said = "y[1, 2] is 0.5, expected 0; 5 of 12 elements are wrong"
     assert compare("y", actual, expected) == said
@@ -86,7 +86,7 @@ def test_numbers_that_differ_look_different():
 def test_words_are_shown_in_hexadecimal():
     actual = torch.tensor([[-1, 0x1234]], dtype=torch.int32)
     expected = torch.tensor([[-1, 0x4321]], dtype=torch.int32)
-    said = "W_packed[0, 1] is 0x00001234, expected 0x00004321; 1 of 2 element is wrong"
+    said = "W_packed[0, 1] is 0x00001234, expected 0x00004321; 1 of 2 elements is wrong"
     assert compare("W_packed", actual, expected) == said
     assert "is 0xffffffff, expected 0x00000000" in compare("W_packed", actual, 0 * expected)
 
@@ -113,7 +113,7 @@ def test_a_bound_is_elementwise_and_inclusive():
     actual = torch.tensor([1.25, 1.25, 0.75])
     bound = torch.tensor([0.25, 0.125, 0.25], dtype=torch.float64)
     assert is_close(actual, expected, bound).tolist() == [True, False, True]
-    said = "y[1] is 1.25, expected 1; 1 of 3 element is wrong"
+    said = "y[1] is 1.25, expected 1; 1 of 3 elements is wrong"
     assert compare("y", actual, expected, bound, dtype=torch.float32) == said
 
 

@@ -1,7 +1,7 @@
 """Mistakes in dequant_pair: which two codes are taken, and what number becomes of each.
 
-Pair i of a tile of 128 is 32 bits: the even k in its lower half, the odd one in the upper, and in
-each half four fields, 32 apart in k.
+Pair i of 64 neighbouring k is 32 bits: those of the even k in its lower half, of the odd k in the
+upper. In each half are four fields, of k that lie 16 apart.
 """
 
 import torch
@@ -9,7 +9,7 @@ import torch
 from gemlite_edu.numbers.formats import NF4
 from gemlite_lab.checker.mistakes.model import Mistake, Model, without_twins
 
-_FIELDS, _PAIRS = 4, 16
+_FIELDS, _PAIRS = 4, 8
 _TILE = 2 * _FIELDS * _PAIRS
 _LEVELS = torch.tensor(NF4).half().double()
 _F = torch.arange(_FIELDS)
@@ -20,7 +20,7 @@ def _parts_of(case, value):
     fields = padded.view(len(padded), -1, _FIELDS, _PAIRS, 2)
     shifts = 4 * _F.view(-1, 1, 1) + 16 * torch.arange(2)
     return {
-        "pairs": (fields << shifts).sum((2, 4)),  # (N, tiles, 16), 32 bits each
+        "pairs": (fields << shifts).sum((2, 4)),  # (N, K / 64, 8), 32 bits each
         "x_given": case.x.double(),
         "scales": case.scales.half().double(),
         "zeros": case.zeros.half().double(),
@@ -161,9 +161,9 @@ def _mistakes_of_codes(case):
     }  # fmt: skip
     fields = ("0 to 3", every), ("1 and 3", odd), ("0 and 2", even), ("2 and 3", [0, 0, 1, 1])
     factors = {
-        "a sixteenth": 1 / 16,
+        "a sixteenth of": 1 / 16,
         "sixteen times": 16,
-        "a half": 0.5,
+        "half of": 0.5,
         "twice": 2,
         "256 times": 256,
     }
@@ -194,7 +194,7 @@ def _by_field(at):
 
 def _level(code):
     """The level of a code, NaN where the table has none."""
-    return _LEVELS[code.clamp(max=15)].where(code < 16, torch.nan)
+    return _LEVELS[code.clamp(0, 15)].where((code >= 0) & (code < 16), torch.nan)
 
 
 def _mistakes_of_levels(case):
@@ -211,7 +211,7 @@ def _mistakes_of_levels(case):
         ).trunc(),
         "the levels are doubled": lambda c: 2 * _level(c),
         "the levels have the precision of bfloat16": lambda c: (
-            torch.tensor(NF4).bfloat16().double()[c.clamp(max=15)]
+            torch.tensor(NF4).bfloat16().double()[c.clamp(0, 15)]
         ),
         "64 is put on the levels, which rounds them, and taken off again": lambda c: (
             (_level(c) + 64).half().double() - 64

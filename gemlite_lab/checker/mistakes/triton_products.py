@@ -112,7 +112,6 @@ def _mistakes_of_scales(case):
             turn * splits * block // size + split * block // size,
         "each split is taken to have neighbouring tiles; the splits take turns":
             (split * -(-(K // block) // splits) + turn) * block // size,
-        "the tiles are divided by GROUP, which counts k": tile // size,
         "the group is the remainder of k by GROUP, not the quotient": tile * block % size,
         "the group is that of the next tile": (tile + 1) * block // size,
     }  # fmt: skip
