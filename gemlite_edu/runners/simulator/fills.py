@@ -12,8 +12,8 @@ from functools import cache
 
 _FILL = "-ftrivial-auto-var-init="
 _FIRST, _SECOND = f"{_FILL}pattern", f"{_FILL}zero"
-_FUNCTION = re.compile(r"^;; Function (.+) \(\S+, funcdef_no=", re.MULTILINE)
-_STAYS = re.compile(r'\[([^\]\s]*):(\d+):\d+\] [^\n]*\.DEFERRED_INIT \((\d+), [^\n]*&"(\w+)"')
+_FUNCTION = re.compile(r"^;; Function (\w+|.+?)[^\n]* \(\S+, funcdef_no=", re.MULTILINE)
+_STAYS = re.compile(r'\[([^\]\s]*):(\d+):\d+\] (\S+) = \.DEFERRED_INIT \((\d+), [^\n]*&"(\w+)"')
 # The instruments keep the compiler from seeing that it writes all of a variable.
 _COPIED = re.compile(r"\bmem(?:cpy|move|set) \((?:\[\S+\] )?&(\w+), .*, (\d+)\)")
 _OF_PACKAGE = (".cuh", ".cu", ".h")
@@ -57,8 +57,8 @@ def keep_list(folder, flags):
     copied = set(_COPIED.findall(text))
     found = {
         (file.rpartition("/")[2], int(line), name)
-        for file, line, size, name in _STAYS.findall(text)
-        if not file.endswith(_OF_PACKAGE) and (name, size) not in copied
+        for file, line, target, size, name in _STAYS.findall(text)
+        if not file.endswith(_OF_PACKAGE) and (target, size) not in copied
     }
     listed.unlink()
     (folder / "fills.json").write_text(json.dumps(sorted(found)))
@@ -67,13 +67,14 @@ def keep_list(folder, flags):
 def _reached(dump, kernel):
     """The part of the compiler's list on the kernel and on the functions that it still calls."""
     _, *parts = _FUNCTION.split(dump)
-    bodies = dict(zip(parts[::2], parts[1::2], strict=True))
-    reached, new = set(), {name for name in bodies if name == kernel}
+    unreached = list(zip(parts[::2], parts[1::2], strict=True))
+    found, new = "", [part for part in unreached if part[0] == kernel]
     while new:
-        reached |= new
-        text = "".join(bodies[name] for name in new)
-        new = {name for name in bodies if f" {name} (" in text} - reached
-    return "".join(bodies[name] for name in sorted(reached))
+        unreached = [part for part in unreached if part not in new]
+        text = "".join(body for _, body in new)
+        found += text
+        new = [part for part in unreached if re.search(rf"\b{re.escape(part[0])}\b", text)]
+    return found
 
 
 def fills_left(library):

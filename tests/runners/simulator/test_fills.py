@@ -4,6 +4,7 @@ import pytest
 
 HELPERS = """
 __device__ void small(float* out, float x) { if (x < 10) *out = x; }
+__device__ unsigned as_bits(float x) { unsigned bits; memcpy(&bits, &x, 4); return bits; }
 __device__ float helper(float x) { float found; small(&found, x); return found; }
 """
 UNWRITTEN = {
@@ -12,6 +13,7 @@ UNWRITTEN = {
     "found": "y[t] = helper(x[t]);",
     "h": "half2 h;\nh.x = x[t]; y[t] = h.y;",
     "first": "y[t] = 1; int first; // by chance right\nif (first) y[t] = 1; else y[t] = 2;",
+    "bits": "unsigned bits;\nbits |= as_bits(x[t]); y[t] = bits;",
     "s": "int s;\ny[t] = 7u >> s;",
 }
 
