@@ -7,7 +7,6 @@ import sys
 from contextlib import suppress
 from signal import SIGKILL
 
-import cloudpickle
 import torch
 
 from gemlite_edu.runners.simulator.run import show_what_it_printed
@@ -62,7 +61,7 @@ class Sandbox:
         if self._child is None:
             self._begin()
         try:
-            send(self._child.connection, cloudpickle.dumps((function, arguments)))
+            send(self._child.connection, pickle.dumps((function, arguments)))
             content = receive(self._child.connection)
         except TimeoutError:
             self._end()
@@ -115,6 +114,8 @@ def _pickled(answer):
 
     Raises AnswerError if it uses something that cannot be sent.
     """
+    import cloudpickle
+
     module = sys.modules.get(getattr(answer, "__module__", None))
     is_known = module is None or module.__name__ == "__main__"
     if not is_known:

@@ -14,6 +14,7 @@ import socket
 import sys
 from importlib import import_module
 
+import cloudpickle  # noqa: F401  reads the answer
 import torch
 
 
