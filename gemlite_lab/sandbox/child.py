@@ -19,6 +19,8 @@ from gemlite_lab.sandbox.messages import packed, plain, receive, send
 _DIES_WITH_PARENT = 1
 _PRINTED_CHARACTERS = 500_000
 
+_memory = {}  # {(place, dtype, shape, strides): the first argument like that}
+
 
 def serve(connection, printed):
     """Answer requests until the connection ends."""
@@ -58,11 +60,20 @@ def _reply(answers, pickled, request):
         if not answers:
             answers.append(pickle.loads(pickled))
         answer, (run, arguments) = answers[0], pickle.loads(request)
+        arguments = [_in_known_memory(*numbered) for numbered in enumerate(arguments)]
         before = [a.clone() if isinstance(a, torch.Tensor) else None for a in arguments]
         result = plain(run(answer, *arguments) if run else answer(*arguments))
         return {"result": result, "changed": _changed(arguments, before)}
     except BaseException as error:
         return _raised(error, answer)
+
+
+def _in_known_memory(place, argument):
+    """A tensor in the memory of the last one like it, so that no address tells two inputs apart."""
+    if type(argument) is not torch.Tensor:
+        return argument
+    kind = place, argument.dtype, argument.shape, argument.stride()
+    return _memory.setdefault(kind, argument).copy_(argument)
 
 
 def _changed(arguments, before):

@@ -71,10 +71,15 @@ def plain(value):
     if kind is dict:
         return {_key(name): plain(item) for name, item in value.items()}
     number = _number(value)
-    return number if number is not None else {_FOREIGN: kind.__name__}
+    return number if number is not None else {_FOREIGN: _name_of(value)}
 
 
 _FOREIGN = "\0"  # the key of a dict that stands for a `Foreign`
+
+
+def _name_of(value):
+    is_sparse = isinstance(value, torch.Tensor) and value.layout != torch.strided
+    return f"sparse {type(value).__name__}" if is_sparse else type(value).__name__
 
 
 def _key(name):

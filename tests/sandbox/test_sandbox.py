@@ -186,6 +186,16 @@ def test_an_answer_keeps_what_it_remembers_for_one_check_only():
             assert [sandboxed(1), sandboxed(1)] == [1, 2]
 
 
+def test_an_address_tells_no_two_inputs_apart():
+    def answer(x, seen={}):  # noqa: B006
+        return seen.setdefault(x.data_ptr(), x.sum())
+
+    with Sandbox(answer) as sandboxed:
+        assert sandboxed(torch.ones(3)) == sandboxed(torch.zeros(3)) == 3
+    with Sandbox(lambda x, y: x - y) as sandboxed:
+        assert sandboxed(torch.ones(3), torch.zeros(3)).tolist() == [1, 1, 1]
+
+
 def test_what_cannot_be_sent_is_told():
     numbers = (number for number in range(3))
 
