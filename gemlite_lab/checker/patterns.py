@@ -16,6 +16,7 @@ def pattern(name, actual, expected, bound=None):
 
     name: of the output. actual, expected: of one shape.
     """
+    is_float = actual.dtype.is_floating_point
     actual, expected = actual.double(), expected.double()
     if actual.isinf().sum() > actual.numel() / 2:
         return (
@@ -24,13 +25,14 @@ def pattern(name, actual, expected, bound=None):
         )
     if not (actual.isfinite().all() and expected.any()):
         return ""
-    seen = _Seen(actual, expected, bound)
+    seen = _Seen(actual, expected, bound, is_float)
     return next((said.format(name) for said in seen.sentences() if said), "")
 
 
 class _Seen:
-    def __init__(self, actual, expected, bound):
+    def __init__(self, actual, expected, bound, is_float):
         self._actual, self._expected, self._bound = actual, expected, bound
+        self._is_float = is_float
 
     def sentences(self):
         yield self._constant()
@@ -100,7 +102,7 @@ class _Seen:
 
     def _rounded(self):
         near = self._expected.abs().amax() * _HALF
-        if self._expected.numel() < 2:
+        if self._expected.numel() < 2 or not self._is_float:
             return None
         if ((self._actual - self._expected).abs() <= near).all():
             return (

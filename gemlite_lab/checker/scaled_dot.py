@@ -42,6 +42,17 @@ def _exact_case(width_and_group, seed):
     return grouped_cases.exact_grouped(*width_and_group, *_SHAPES[width_and_group], seed)
 
 
+def _fresh(widths_and_groups, seed):
+    """Other numbers in the shape of the first case, and a width of which there is no case."""
+    widths = {nbits for nbits, _ in widths_and_groups}
+    others = [nbits for nbits in range(1, 9) if nbits not in widths]
+    makes = (
+        partial(_exact_case, widths_and_groups[0]),
+        partial(grouped_cases.exact_grouped, others[seed % len(others)], 64, 3, 192),
+    )
+    return [case for make in makes for case in fresh(make, seed)]
+
+
 def _expected(case):
     W = (case.W_q.double() - case.zero_of_k) * case.scale_of_k
     right = reference.matmul(case.x, W)
@@ -80,7 +91,7 @@ def _exercise(name, hints, widths_and_groups, traps):
         is_kernel=True,
         hints=hints,
         cases=cache(lambda: _cases(widths_and_groups)),
-        fresh=lambda seed: fresh(partial(_exact_case, widths_and_groups[0]), seed),
+        fresh=partial(_fresh, widths_and_groups),
         expected=_expected,
         run=_run,
         traps=traps,

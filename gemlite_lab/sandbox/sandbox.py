@@ -3,8 +3,10 @@
 import linecache
 import os
 import pickle
+import select
 import sys
 from contextlib import suppress
+from pathlib import Path
 from signal import SIGKILL
 
 import torch
@@ -13,8 +15,10 @@ from gemlite_edu.runners.simulator.run import show_what_it_printed
 from gemlite_lab.sandbox.children import take_child
 from gemlite_lab.sandbox.messages import receive, send, unpacked
 
+_SLEEPING = ("S", "T", "D")  # states of a process that does not compute, as proc(5) has them
 SECONDS = 20.0  # of processor time, for one call
-_ASLEEP_SECONDS = 20 * SECONDS  # after which a process that computes nothing is stopped
+_PART_SECONDS = 100.0  # after which a message that has begun is given up
+_ASLEEP_SECONDS = 10.0  # after which a process that sleeps and has computed nothing is stopped
 
 
 class AnswerError(Exception):
@@ -62,16 +66,26 @@ class Sandbox:
             self._begin()
         try:
             send(self._child.connection, pickle.dumps((function, arguments)))
+            self._wait()
             content = receive(self._child.connection)
-        except TimeoutError:
-            self._end()
-            raise AnswerError("asleep", "") from None
-        except (BrokenPipeError, ConnectionResetError):
+        except AnswerError:
+            raise
+        except (BrokenPipeError, ConnectionResetError, TimeoutError):
             content = None
         except BaseException:  # such as the learner's interrupt
             self._end()
             raise
         return self._read(content, arguments)
+
+    def _wait(self):
+        """Wait until the answer has said something. A busy machine stops none that computes."""
+        last = None
+        while not select.select([self._child.connection], [], [], _ASLEEP_SECONDS)[0]:
+            state, *times = _state_of(self._process)
+            if state in _SLEEPING and times == last:
+                self._end()
+                raise AnswerError("asleep", "")
+            last = times
 
     def _read(self, content, arguments):
         try:
@@ -89,7 +103,7 @@ class Sandbox:
 
     def _begin(self):
         self._child = take_child(self._module)
-        self._child.connection.settimeout(_ASLEEP_SECONDS)
+        self._child.connection.settimeout(_PART_SECONDS)
         self._process = int(receive(self._child.connection))
         path, folder = sys.path, os.getcwd()
         now = {"path": path, "folder": folder, "threads": torch.get_num_threads()}
@@ -107,6 +121,12 @@ class Sandbox:
         with printed:
             printed.seek(0)
             show_what_it_printed(printed.read().decode(errors="replace"), advice="")
+
+
+def _state_of(process):
+    """(state, ticks of processor time in its own code, in the kernel's); see proc(5), "stat"."""
+    text = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
+    return text[0], text[11], text[12]
 
 
 def _pickled(answer):

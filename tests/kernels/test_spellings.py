@@ -230,7 +230,7 @@ def test_a_long_text_is_judged_quickly(piece):
     for text in (pieces, f"{SIGNATURE} {{ return zero; }}\n{closed}"[:50_000]):
         with contextlib.suppress(KernelTextError):
             sources.expand(KERNEL, {HOLE: text})
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10
 
 
 def test_a_text_that_is_too_long_is_refused():

@@ -639,7 +639,7 @@ def own_kernel(
     GROUP: tl.constexpr, DTYPE: tl.constexpr, DOT_DTYPE: tl.constexpr,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
 ):  # fmt: skip
-    tl.store(y_ptr + tl.program_id(1), 7.0)
+    tl.store(y_ptr + tl.program_id(1), 7.0, mask=tl.program_id(0) == 0)
 
 
 def kernel_that_reads_on(

@@ -405,7 +405,7 @@ def test_a_whole_kernel_may_be_replaced(function):
             gemv_that_reads_on,
             r"`tl.load\(x_ptr .*`: reads .*: element 512 of x_ptr, which has 512",
         ),
-        (gemv_that_adds_before_the_start, r"adds .*: element -1 of partial_ptr, which has 40"),
+        (gemv_that_adds_before_the_start, r"changes .*: element -1 of partial_ptr, which has 40"),
     ],
 )
 def test_an_access_outside_of_the_tensors_is_named(function, words):
