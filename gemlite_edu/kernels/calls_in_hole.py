@@ -5,15 +5,19 @@ The learner's text fills a hole of the kernel, but its error may show in a line 
 
 import re
 
+_WHOLE_TEXT = "kernel.cpp"  # without a directive: a text that is not the package's
 _DIRECTIVE = re.compile(r'\s*#\s*line (\d+)(?: "(.*)")?')
 _REPLACED_HOLE = re.compile(r'^// BEGIN HOLE (\w+)\n#line 1 "\1"$', re.MULTILINE)
+# A reference to a whole array makes no pointer; a product without spaces counts as one.
+_ARRAY_REFERENCE = re.compile(r"\(\s*&\s*\w+\s*\)(?:\s*\[[^\]]*\])+")
+_POINTER = re.compile(r"\[|->|\w\*|\*\w|(?:[=(,;{}?:+\-!<>|*/%]|return)\s*[&*]")
 # Matches the first line of a function definition, which is not indented and has no semicolon.
 _DEFINITION = re.compile(r"(?=\w)[\w:<>*&, ]*?(?<!\w)(?!__)(\w+)\([^;=]*(?:\{.*)?$")
 
 
 def lines_by_place(source):
     """{"file:line": text} of an expanded kernel, following its #line directives."""
-    found, file, number = {}, "kernel.cpp", 0
+    found, file, number = {}, _WHOLE_TEXT, 0
     for line in source.split("\n"):
         directive = _DIRECTIVE.match(line)
         if directive:
@@ -38,6 +42,24 @@ def lead_to_own_line(place, source):
     if not calls:
         return f"That line is not yours: look for the cause in your {' and '.join(holes)}."
     return "\n".join(["That line is not yours. Your text calls its function here:", *calls])
+
+
+def reached_by_own_lines(places, source):
+    """Those of the "file:line"s that are in the replaced holes, or in functions that these call.
+
+    All of them if the learner wrote the whole text, and none if that has no pointer or array.
+    source: the expanded kernel.
+    """
+    holes, lines = _REPLACED_HOLE.findall(source), lines_by_place(source)
+    own_files = (*holes, _WHOLE_TEXT)
+    own = [line for at, line in lines.items() if at.rpartition(":")[0] in own_files]
+    if not _POINTER.search(_ARRAY_REFERENCE.sub("", "\n".join(own))):
+        return []
+    return [
+        place
+        for place in places
+        if place.rpartition(":")[0] in own_files or _own_calls(place, lines, holes)
+    ]
 
 
 def _own_calls(place, lines, holes):

@@ -37,6 +37,16 @@ _FROM_RUNNER = "malloc free _Znwm _Znam _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm clock".spl
 _LIBRARY_FLAGS += [f"-Wl,--wrap={name}" for name in _FROM_RUNNER]
 _RUNNER_FLAGS = "-std=c++17 -O2 -pthread -rdynamic -U_FORTIFY_SOURCE".split()
 _RUNNER_LIBRARIES = "-ldl -lrt".split()
+# They stay near the text, so that no access of it gets lost. The runner knows the offset.
+_GUARDING_FLAGS = (
+    "-O1 -g1 -gdwarf-4 -w -fno-aggressive-loop-optimizations -fstack-reuse=none "
+    "-fsanitize=kernel-address -fasan-shadow-offset=0x7fff8000 --param=asan-stack=1 "
+    "-fno-sanitize-address-use-after-scope "
+    "--param=asan-globals=0 --param=asan-use-after-return=0 "
+    "--param=asan-instrumentation-with-call-threshold=0 "
+    "-fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset "
+    "-Wl,--wrap=memcpy -Wl,--wrap=memmove -Wl,--wrap=memset"
+).split()
 _VECTOR_TYPE = re.compile(r"\b(?:u?(?:char|short|int|long|longlong)|float|double)[24]\b")
 _EXTERN_SHARED = re.compile(
     r"extern\s+__shared__\s+(?:__align__\s*\([^)]*\)\s*)?([\w:]+(?:\s+[\w:]+)*?)\s+(\w+)\s*\[\s*\]"
@@ -78,8 +88,10 @@ def build_kernel(text, entry, defines, replace=None):
     Raises KernelTextError if the text does not compile.
     """
     text, flags = _prepare(text, entry, defines)
-    compiler = find_compiler()
+    return _plain_library(text, flags, find_compiler(), replace)
 
+
+def _plain_library(text, flags, compiler, replace=None):
     def build(folder):
         command = _compile_command(compiler, flags, folder, text)
         _compile_kernel([*command, "-o", folder / "kernel.so", *_LIBRARY_FLAGS], replace)
@@ -102,6 +114,16 @@ def build_with_other_fill(library):
     """
     text, flags = _text_and_flags(library)
     return _instrumented_library(text, with_other_fill(flags))
+
+
+def build_with_guarded_locals(library):
+    """The library of the same kernel that tells the runner of each access to a lane's own stack.
+
+    library: from `build_instrumented_kernel`. Run the result with the word "locals" for its sites.
+    """
+    text, flags = _text_and_flags(library)
+    own = [flag for flag in flags if flag not in INSTRUMENTED_FLAGS]
+    return _plain_library(text, [*own, *_GUARDING_FLAGS], find_instrumenting_compiler())
 
 
 def _text_and_flags(library):

@@ -32,12 +32,17 @@ def unwritten_local(library, raw, arguments, launch, time_limit):
 
 
 def _what_came(library, arguments, launch, time_limit):
-    own = [_copied(argument) for argument in arguments]
+    own = with_own_outputs(arguments)
     raw, _ = run_once(library, own, launch, time_limit, 1, library.parent / "sites.txt")
     return _summary(raw), _outputs(own)
 
 
-def _copied(argument):
+def with_own_outputs(arguments):
+    """The arguments with copies of the outputs, for a run whose outputs nobody wants."""
+    return [_with_own_output(argument) for argument in arguments]
+
+
+def _with_own_output(argument):
     if isinstance(argument, Tensor) and argument.is_output:
         return Tensor(argument.name, argument.value.clone(), is_output=True)
     return argument

@@ -10,6 +10,7 @@ from gemlite_edu.runners.simulator.dependence import unwritten_local
 from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
 from gemlite_edu.runners.simulator.finding_sentences import Found
 from gemlite_edu.runners.simulator.instrument import lines_of
+from gemlite_edu.runners.simulator.local_arrays import overrun_local
 from gemlite_edu.runners.simulator.report import Finding, MemoryLine, Phase, Report, Request
 from gemlite_edu.runners.simulator.run import (
     ASLEEP,
@@ -45,7 +46,8 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
     *rows, status = raw.splitlines()
     findings = _findings(rows, status, text, time_limit)
     if not status.startswith(("endless", ASLEEP)):
-        found = unwritten_local(library, raw, arguments, launch, time_limit)
+        run = (arguments, launch, time_limit)
+        found = overrun_local(library, raw, source, *run) or unwritten_local(library, raw, *run)
         findings = (*([text.finding(found[1], found[0], 1)] if found else []), *findings)
     return Report(
         title=title,

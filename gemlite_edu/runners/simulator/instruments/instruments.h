@@ -20,6 +20,7 @@ struct Instruments {
   std::mutex merging;
   Ledger ledger;
   Findings findings;
+  OwnSites own_sites;
 };
 inline std::unique_ptr<Instruments> instruments;  // null in a plain run
 inline thread_local Watch* watch = nullptr;
@@ -34,7 +35,8 @@ inline void write_sample(FILE* out, const Key& key, const char* which, const Sam
   fprintf(out, "\n");
 }
 
-inline void write_report(const Ledger& ledger, const Findings& findings) {
+inline void write_report(const Ledger& ledger, const Findings& findings,
+                         const OwnSites& own) {
   rlimit limit;  // the kernel's printing was limited, the report is not
   getrlimit(RLIMIT_FSIZE, &limit);
   limit.rlim_cur = limit.rlim_max;
@@ -44,6 +46,9 @@ inline void write_report(const Ledger& ledger, const Findings& findings) {
   const bool is_known = library_here.contains(reinterpret_cast<const void*>(interrupted_at));
   fprintf(out, "at %d %" PRIxPTR "\n", instruments->sites.site(fatal_place),
           is_known ? interrupted_at - library_here.begin : 0);
+  for (size_t site = 0; site < own.size(); ++site) {
+    if (own[site]) fprintf(out, "own %zu\n", site);
+  }
   for (const auto& [key, row] : ledger.rows) {
     if (!row.requests) continue;
     fprintf(out, "row %d %d %d %u", key.site, key.object, key.writes, key.size);
@@ -75,13 +80,14 @@ inline void write_report(const Ledger& ledger, const Findings& findings) {
 inline void write_unfinished_report() {
   if (!watch) return;
   if (!fatal_place) fatal_place = watch->lanes[static_cast<size_t>(block->current)].event.place;
-  write_report(watch->ledger, watch->findings);
+  write_report(watch->ledger, watch->findings, watch->own_sites);
 }
 
 inline void begin_instruments(const char* sites_path) {
   instruments = std::make_unique<Instruments>();
   instruments->sites.read(sites_path);
   instruments->sites.library = find_library().begin;
+  instruments->own_sites.resize(instruments->sites.returns.size() + 1);
   for (const Tensor& t : tensors) {
     instruments->outputs.bytes.push_back(t.writable ? zeroed<OutputByte>(t.bytes) : nullptr);
   }
@@ -106,6 +112,8 @@ inline void merge_into_report(const Watch& finished) {
   const std::lock_guard<std::mutex> lock(instruments->merging);
   instruments->ledger.merge(finished.ledger);
   instruments->findings.merge(finished.findings);
+  OwnSites& own = instruments->own_sites;
+  for (size_t site = 0; site < own.size(); ++site) own[site] |= finished.own_sites[site];
 }
 
 inline void write_merged_report() {
@@ -113,7 +121,7 @@ inline void write_merged_report() {
   at_the_end.add_unwritten_outputs();
   at_the_end.add_kept_variables(instruments->variables);
   instruments->findings.merge(at_the_end.findings);
-  write_report(instruments->ledger, instruments->findings);
+  write_report(instruments->ledger, instruments->findings, instruments->own_sites);
 }
 
 // The lanes that still run tell where: the loop that does not end begins at the smallest place.
@@ -154,12 +162,10 @@ inline int line_here() {
   return watch->sites.line_of(watch->lanes[static_cast<size_t>(block->current)].event.place);
 }
 
-inline bool is_own(const void* address) {
+inline bool is_here(const void* address) {
   const auto* byte = static_cast<const unsigned char*>(address);
-  const unsigned char* stack = block->lanes[static_cast<size_t>(block->current)].stack_guard;
   const auto* here = reinterpret_cast<const unsigned char*>(&sim_here);
-  return static_cast<size_t>(byte - stack) < STACK_ROOM ||
-         static_cast<size_t>(byte - here) < sizeof sim_here;
+  return static_cast<size_t>(byte - here) < sizeof sim_here;
 }
 
 // Ends the run with a word for where the address leads, if that is known.
@@ -173,7 +179,11 @@ inline void report_known_place(const void* address) {
 
 [[gnu::always_inline]] inline void watch_access(const void* address, size_t size, bool writes,
                                                 void* place, Event::Manner manner = Event::TYPED) {
-  if (!watch || !size || is_own(address)) return;
+  if (!watch || !size || is_here(address)) return;
+  if (is_own(address)) {
+    watch->note_own(reinterpret_cast<uintptr_t>(place));
+    return;
+  }
   Event& event = watch->lanes[static_cast<size_t>(block->current)].event;
   if (!watch->locate(reinterpret_cast<uintptr_t>(address), event)) {
     if (watch->is_of_compiler(address) || device_heap.contains(address, size)) return;

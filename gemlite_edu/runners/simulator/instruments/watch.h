@@ -52,6 +52,9 @@ struct WatchedLane {
 // Where the lane stood that ended the run.
 inline thread_local uintptr_t fatal_place = 0;
 
+// Of each site, and of unknown ones: whether a lane reached its own stack there, by a pointer.
+using OwnSites = std::vector<unsigned char>;
+
 struct Outputs {
   std::vector<OutputByte*> bytes;  // of each tensor, null for inputs; behind them of each variable
   std::vector<std::atomic<AtomicByte*>> atomics;  // likewise; null until there is an operation
@@ -79,9 +82,10 @@ class Watch {
   Ledger ledger;
   Findings findings;
   std::vector<WatchedLane> lanes;
+  OwnSites own_sites;
   uint32_t epoch = 0;
 
-  Watch(Sites& s, Outputs& o, size_t threads) : sites(s), outputs(o), lanes(threads) {}
+  Watch(Sites& s, Outputs& o, size_t threads) : sites(s), outputs(o), lanes(threads), own_sites(s.returns.size() + 1) {}
 
   void begin_block(unsigned index) {
     moment_ = {index, 0};
@@ -99,6 +103,8 @@ class Watch {
       ++phase_;
     }
   }
+
+  void note_own(uintptr_t place) { own_sites[static_cast<size_t>(sites.site(place))] = true; }
 
   uint64_t next_turn() { return ++moment_.turn; }
 

@@ -57,6 +57,12 @@ struct Block {
 };
 inline thread_local Block* block = nullptr;
 
+inline bool is_own(const void* address) {
+  const auto* byte = static_cast<const unsigned char*>(address);
+  const unsigned char* stack = block->lanes[static_cast<size_t>(block->current)].stack_guard;
+  return static_cast<size_t>(byte - stack) < STACK_ROOM;
+}
+
 [[gnu::always_inline]] inline void yield_to_scheduler() {
   Block& b = *block;
   switch_stack(&b.lanes[static_cast<size_t>(b.current)].stack, b.scheduler);

@@ -3,6 +3,7 @@
 //   runner KERNEL.so MEMFD SITES FILTER TIME_LIMIT WORKERS
 //          GRID_X GRID_Y THREADS_X THREADS_Y THREADS_Z SHARED_BYTES SHARED_LIMIT ARGUMENT...
 //   SITES    = the file that instrument.py wrote for an instrumented kernel, or - for a plain one
+//              | `locals` for a plain one that tells of its accesses, see local_arrays.h
 //   FILTER   = the system calls that the kernel may not make, see confinement.h
 //   ARGUMENT = p:NAME:OFFSET:BYTES:ELEMENT_BYTES:ACCESS   tensor in the memfd, ACCESS r or w
 //            | i:VALUE                                    32-bit integer
@@ -33,6 +34,7 @@
 #include "faults.h"
 #include "../instruments/instruments.h"
 #include "fibers.h"
+#include "local_arrays.h"
 #include "shared_barriers.h"
 #include "shared_memory.h"
 #include "tensors.h"
@@ -61,6 +63,7 @@ void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dy
   own.lanes = std::vector<Lane>(launch.threads);
   block = &own;
   if (!create_lanes_unless_too_late(next)) return;
+  if (has_guarded_locals) create_shadow_of_stacks();
   sim_here.block_size = launch.block;
   sim_here.grid_size = {launch.grid_x, launch.grid_y, 1};
   touch_shared();
@@ -251,7 +254,8 @@ int main(int, char** argv) {
 
   std::vector<int32_t> integers;
   read_arguments(memfd, first, last, integers);
-  if (sites != "-") begin_instruments(sites.c_str());
+  has_guarded_locals = sites == "locals";
+  if (sites != "-" && !has_guarded_locals) begin_instruments(sites.c_str());
   catch_faults();
   begin_time_limit(atof(argv[5]));
   setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
