@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from gemlite_lab.checker import EXERCISES, CheckFailed, check
+from gemlite_lab.checker.exercise import tensors_of
 from gemlite_lab.checker.mistakes import names
 from gemlite_lab.checker.mistakes.names import MODELS, explanations
 
@@ -48,10 +49,15 @@ _NAMED_IN = {
 }
 
 
+def small(cases):
+    """Those whose tensors are so small that hundreds of mistakes take no time."""
+    return [case for case in cases if all(t.numel() <= 45_000 for t in tensors_of(case).values())]
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_computes_the_right_output(name):
     exercise, model = EXERCISES[name], MODELS[name]
-    for case in [*exercise.cases(), *exercise.fresh(7)]:
+    for case in small([*exercise.cases(), *exercise.fresh(7)]):
         right, _ = exercise.expected(case)
         is_equal = names._equality(exercise, case)
         assert is_equal(right, model.output(model.parts(case)), None), case.label
@@ -61,7 +67,7 @@ def test_a_model_computes_the_right_output(name):
 def test_every_mistake_gives_a_wrong_output_in_some_case(name):
     exercise, model = EXERCISES[name], MODELS[name]
     known, unseen = set(), set()
-    for case in exercise.cases():
+    for case in small(exercise.cases()):
         right, _ = exercise.expected(case)
         is_equal = names._equality(exercise, case)
         parts = model.parts(case)
