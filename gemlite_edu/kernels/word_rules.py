@@ -62,8 +62,6 @@ def _check_word(code, index, before, after, refuse):
             "has asm, which is for a GPU, and it runs on a CPU too: put the asm between "
             "#ifdef __CUDA_ARCH__ and #else, and the same in C++ between #else and #endif",
         )
-    if word == "double" and before == "long":
-        refuse(token.line, "says long double, which is double on a GPU and longer here: say double")
     if word == "_Pragma":
         _check_pragma_operator(code[index + 1 : index + 4], token.line, refuse)
     if OF_THE_SIMULATOR.fullmatch(word):

@@ -28,8 +28,9 @@ _LARGER_THAN_L2 = (  # GB/s, bytes of the L2, bytes of the weights
 )
 _ANY_SIZE = (
     *((1000, 32_000_000, 8_000_000), (2000, 50_000_000, 15_000_000)),
-    *((500, 4_000_000, 16_000_000), (1000, 32_000_000, 2_500_000)),
+    (500, 4_000_000, 16_000_000),
 )
+_OF_MANY_COPIES = (1000, 32_000_000, 2_500_000)
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ BENCHMARK_EXERCISES = (
             "Launch copies in turn, so many that together they exceed the L2: what was read "
             "longest ago leaves it first.",
         ),
-        cases=lambda: _cases(_ANY_SIZE),
+        cases=lambda: _cases((*_ANY_SIZE, _OF_MANY_COPIES)),
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM,
     ),
     _script(
