@@ -4,15 +4,16 @@ The learner's text fills a hole of the kernel, but its error may show in a line 
 """
 
 import re
+from functools import lru_cache
+
+from gemlite_edu.kernels.local_pointers import may_point_to_locals
 
 _WHOLE_TEXT = "kernel.cpp"  # without a directive: a text that is not the package's
 _DIRECTIVE = re.compile(r'\s*#\s*line (\d+)(?: "(.*)")?')
 _REPLACED_HOLE = re.compile(r'^// BEGIN HOLE (\w+)\n#line 1 "\1"$', re.MULTILINE)
-# A reference to a whole array makes no pointer; a product without spaces counts as one.
-_ARRAY_REFERENCE = re.compile(r"\(\s*&\s*\w+\s*\)(?:\s*\[[^\]]*\])+")
-_POINTER = re.compile(r"\[|->|\w\*|\*\w|(?:[=(,;{}?:+\-!<>|*/%]|return)\s*[&*]")
 # Matches the first line of a function definition, which is not indented and has no semicolon.
 _DEFINITION = re.compile(r"(?=\w)[\w:<>*&, ]*?(?<!\w)(?!__)(\w+)\([^;=]*(?:\{.*)?$")
+_CALL = re.compile(r"\b(\w+)\s*\(")
 
 
 def lines_by_place(source):
@@ -47,18 +48,24 @@ def lead_to_own_line(place, source):
 def reached_by_own_lines(places, source):
     """Those of the "file:line"s that are in the replaced holes, or in functions that these call.
 
-    All of them if the learner wrote the whole text, and none if that has no pointer or array.
+    All of them if the learner wrote the whole text, and none if that points to no local variable.
     source: the expanded kernel.
     """
     holes, lines = _REPLACED_HOLE.findall(source), lines_by_place(source)
     own_files = (*holes, _WHOLE_TEXT)
     own = [line for at, line in lines.items() if at.rpartition(":")[0] in own_files]
-    if not _POINTER.search(_ARRAY_REFERENCE.sub("", "\n".join(own))):
+    if not may_point_to_locals("\n".join(own)):
         return []
+    function_at = _functions(lines)
+    reached, calls = set(), set().union(*map(_called, own))
+    while not calls <= reached:
+        reached |= calls
+        reaching_on = (line for at, line in lines.items() if function_at[at] in reached)
+        calls = set().union(*map(_called, reaching_on))
     return [
         place
         for place in places
-        if place.rpartition(":")[0] in own_files or _own_calls(place, lines, holes)
+        if place.rpartition(":")[0] in own_files or function_at.get(place) in reached
     ]
 
 
@@ -68,7 +75,7 @@ def _own_calls(place, lines, holes):
     reaching = {function_at.get(place)} - {None}
     around = {at: line for at, line in lines.items() if at.rpartition(":")[0] not in holes}
     while reaching:
-        callers = {function_at.get(at) for at, line in around.items() if _calls(line, reaching)}
+        callers = {function_at.get(at) for at, line in around.items() if _called(line) & reaching}
         if callers <= reaching | {None}:
             break
         reaching |= callers - {None}
@@ -76,7 +83,7 @@ def _own_calls(place, lines, holes):
     return [
         f"    {at.replace(':', ', line ')}: {line.strip()}"
         for at, line in own.items()
-        if _calls(line, reaching)
+        if _called(line) & reaching
     ]
 
 
@@ -93,6 +100,7 @@ def _functions(lines):
     return found
 
 
-def _calls(line, names):
-    code = line.partition("//")[0]
-    return bool(names) and re.search(rf"\b(?:{'|'.join(names)})\s*\(", code) is not None
+@lru_cache(10_000)
+def _called(line):
+    """The names before an opening parenthesis."""
+    return frozenset(_CALL.findall(line.partition("//")[0]))

@@ -1,7 +1,8 @@
 """Cache compiled kernels on disk, in folders named by a hash of everything that went into them.
 
 Each build fills a fresh folder and renames it when complete. A killed build therefore leaves only
-an unused folder, and when two builds race, the first to finish wins and both succeed.
+an unused folder, and when two processes build the same, the first to finish wins and both succeed;
+a second thread waits for the first.
 """
 
 import hashlib
@@ -9,10 +10,13 @@ import os
 import shutil
 import tempfile
 import time
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 _STALE_SECONDS = 24 * 3600
+_being_built = defaultdict(Lock)
 
 
 def cache_folder():
@@ -26,8 +30,11 @@ def cache_folder():
 def cached_build(key, build):
     """The folder of the build with this `key`, a tuple of str; `build(folder)` fills a new one."""
     folder = cache_folder() / hashlib.sha256(repr(key).encode()).hexdigest()[:32]
-    if folder.is_dir():
-        return folder
+    with _being_built[folder]:
+        return folder if folder.is_dir() else _built(folder, build)
+
+
+def _built(folder, build):
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale_builds(folder.parent)

@@ -11,7 +11,7 @@ import torch
 from gemlite_edu.kernels import sources
 from gemlite_edu.kernels.machine import machine_of
 from gemlite_edu.numbers.checks import aligned, pointers_of
-from gemlite_edu.runners import nvcc_beside, simulator
+from gemlite_edu.runners import builds_ahead, nvcc_beside, simulator
 
 
 class Program:
@@ -75,6 +75,7 @@ class Program:
         library = simulator.build_instrumented_kernel(
             self.source, launch.entry, launch.defines, self.replace
         )
+        builds_ahead.end_if_only_built()
         title = f"{title}: {launch}"
         arguments = _arguments(launch, tensors, y)
         return simulator.inspect_kernel(

@@ -2,10 +2,13 @@
 
 import re
 import secrets
+from contextlib import nullcontext
+from functools import partial
 
 import torch
 
 from gemlite_edu.kernels.errors import KernelFault, KernelTextError
+from gemlite_edu.runners.builds_ahead import built_ahead
 from gemlite_edu.runners.interpreter.watched import doubts_postponed
 from gemlite_lab.checker import triton_answers
 from gemlite_lab.checker.all_steps import ALL_STEPS
@@ -71,12 +74,14 @@ def check(name, answer):
             triton_answers.compiled_beside(exercise, answer, device) as compiling,
             compiled_for_gpu(exercise, answer, device) as what_was_not_compiled,
         ):
-            lines = []
-            for case in exercise.cases():
-                lines.append(_check_case(exercise, runs, case, device))
-                compiling.begin()
-            for case in exercise.fresh(secrets.randbelow(2**31)):
-                _check_case(exercise, runs, case, device)
+            first, *others = exercise.cases()
+            fresh = exercise.fresh(secrets.randbelow(2**31))
+            lines = [_check_case(exercise, runs, first, device)]
+            compiling.begin()
+            with _built_ahead(exercise, runs, [*others, *fresh], device):
+                lines += [_check_case(exercise, runs, case, device) for case in others]
+                for case in fresh:
+                    _check_case(exercise, runs, case, device)
             compiling.finish()
             note = what_was_not_compiled()
         where = "" if device == "cpu" else " on your GPU"
@@ -87,6 +92,13 @@ def check(name, answer):
         print("".join(f"{line}\n" for line in lines if line), end=note)
     if exercise.notebook and not record.record(name, record.SOLVED):
         print("  (not recorded: the current folder is in no workbook)")
+
+
+def _built_ahead(exercise, answer, cases, device):
+    """A context in which the kernels for the next cases are built while one case runs."""
+    if not exercise.is_kernel or device != "cpu":
+        return nullcontext()
+    return built_ahead([partial(exercise.run, answer, case, device) for case in cases])
 
 
 def hint(name, level=1):

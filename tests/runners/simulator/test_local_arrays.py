@@ -59,7 +59,7 @@ __device__ float sum_of(const float* v) {
 __device__ float unused(const float* v) { return *v; }
 // BEGIN HOLE mine
 #line 1 "mine"
-__device__ float mine(const float* v) { return sum_of(v + 3); }
+__device__ float mine(const float* v) { const float a = *v; return sum_of(&a + 3); }
 #line 7 "kernel.cu"
 // END HOLE
 """
@@ -68,6 +68,6 @@ __device__ float mine(const float* v) { return sum_of(v + 3); }
 def test_only_what_the_learners_lines_reach_is_looked_into():
     places = ["kernel.cu:2", "kernel.cu:4", "mine:1"]
     assert reached_by_own_lines(places, SOURCE) == ["kernel.cu:2", "mine:1"]
-    assert reached_by_own_lines(["kernel.cpp:2"], "int* i;\nint j;") == ["kernel.cpp:2"]
-    without_pointer = SOURCE.replace("const float* v) { return sum_of(v + 3)", "int a) { return a")
-    assert reached_by_own_lines(places, without_pointer) == []
+    assert reached_by_own_lines(["kernel.cpp:2"], "int j;\nint* i = &j;") == ["kernel.cpp:2"]
+    without_address = SOURCE.replace("&a + 3", "v + 3")
+    assert reached_by_own_lines(places, without_address) == []
