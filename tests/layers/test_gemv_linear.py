@@ -154,7 +154,8 @@ def test_copies_and_pickles_work_alike(q, x):
 
 def test_torch_compile_takes_it_whole(q, x):
     model = torch.nn.Sequential(GemvLinear.from_quantized(q, bias=torch.ones(40)), torch.nn.ReLU())
-    assert torch.equal(torch.compile(model, fullgraph=True)(x), model(x))
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(x), model(x))
 
 
 def test_half_of_a_model_keeps_scales_and_zeros_exact(x):
