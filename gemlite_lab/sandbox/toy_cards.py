@@ -4,7 +4,7 @@ The script runs in its own process, where it might set the clock of its card. So
 the script's calls on a card of its own, which must show the same times.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
 
@@ -14,7 +14,17 @@ _CLOCK, _LAUNCH, _SYNCHRONIZE = 0.0, 1.0, 2.0  # kinds of calls
 
 
 @dataclass(frozen=True, eq=False)
-class RecordingCard(ToyCard):
+class SlowerCard(ToyCard):
+    """A toy card that works longer than its settings say, which its clock shows and no copy has."""
+
+    _slowness: float = field(default=1.0, init=False, repr=False)
+
+    def _work_us(self, weights):
+        return super()._work_us(weights) * self._slowness
+
+
+@dataclass(frozen=True, eq=False)
+class RecordingCard(SlowerCard):
     """A toy card that keeps its calls: launches, waits, and what its clock showed."""
 
     calls: list = field(default_factory=list, init=False, repr=False)
@@ -43,11 +53,18 @@ class PatientCard(RecordingCard):
         return super().clock()
 
 
+def new_card(kind, settings, slowness):
+    """A card of this kind that works `slowness` times as long as its settings say."""
+    card = kind(**settings)
+    object.__setattr__(card, "_slowness", slowness)
+    return card
+
+
 def prepare():
     """Nothing is to be done before the first script."""
 
 
-def measure(script, settings, is_patient, first_interruptions, nbytes):
+def measure(script, settings, slowness, is_patient, first_interruptions, nbytes):
     """[(the script's result, its card's calls)] for a new card for each first interruption.
 
     settings: of `ToyCard`. The calls are a float64 tensor (calls, 3), in which weights are their
@@ -55,7 +72,7 @@ def measure(script, settings, is_patient, first_interruptions, nbytes):
     """
     kind, found = PatientCard if is_patient else RecordingCard, []
     for launch in first_interruptions:
-        card = kind(**settings | {"first_interruption": launch})
+        card = new_card(kind, settings | {"first_interruption": launch}, slowness)
         value = script(card, nbytes)
         found.append((value, _as_numbers(card.calls)))
         if value is None:
@@ -78,9 +95,14 @@ def has_launched(calls):
     return bool((calls[:, 0] == _LAUNCH).any())
 
 
+def has_read_the_clock(calls):
+    """True if one of the recorded calls reads the clock."""
+    return bool((calls[:, 0] == _CLOCK).any())
+
+
 def shows_the_same(card, calls):
-    """True if these calls, on a new card like `card`, read the clock as they were recorded to."""
-    card, weights = replace(card), {}
+    """True if these calls, on the new card `card`, read the clock as they were recorded to."""
+    weights = {}
     for kind, first, second in calls.tolist():
         if kind == _LAUNCH:
             card.launch(weights.setdefault(first, ToyWeights(second)))
