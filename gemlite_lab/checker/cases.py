@@ -20,7 +20,7 @@ _MAX_QUANTA = 2**11
 
 @dataclass(frozen=True)
 class GemvCase:
-    """One low-bit GEMV: codes W_q (N, K), scales and zeros (N, 1) float32, x (M, K) float16."""
+    """One low-bit GEMV: codes W_q (N, K), scales and zeros (N, 1) float32, x (M, K) 16-bit."""
 
     label: str
     nbits: int
@@ -77,11 +77,11 @@ def exact_gemv(nbits, N, K, seed):
 
 
 def real_gemv(nbits=4, tokens=4):
-    """A `GemvCase` of a real layer, quantized per channel, with its real activations."""
+    """A `GemvCase` of a real layer, quantized per channel, with its activations as bfloat16."""
     layer = real_layer("ffn_up")
     q = quantize_linear(layer.weight, nbits)
-    x = layer.activations[:tokens]
-    label = f"real layer (ffn_up of MiniLM), {nbits}-bit, M = {tokens}"
+    x = layer.activations[:tokens].bfloat16()
+    label = f"real layer (ffn_up of MiniLM), {nbits}-bit, M = {tokens}, bfloat16"
     return GemvCase(label, nbits, q.W_q, q.scales, q.zeros, x, False)
 
 
@@ -91,8 +91,8 @@ def real_gemv_in_table(nbits, values, tokens=4):
     W = layer.weight.double()
     scales = (W.abs().amax(1, keepdim=True) / values.abs().max()).float()
     codes = (W[..., None] / scales[..., None] - values).abs().argmin(-1).to(torch.uint8)
-    label = f"real layer (ffn_up of MiniLM), {nbits}-bit, M = {tokens}"
-    x = layer.activations[:tokens]
+    label = f"real layer (ffn_up of MiniLM), {nbits}-bit, M = {tokens}, bfloat16"
+    x = layer.activations[:tokens].bfloat16()
     return GemvCase(label, nbits, codes, scales, torch.zeros_like(scales), x, False)
 
 

@@ -11,7 +11,7 @@ from gemlite_edu.runners.load import load
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.dequant_formats import FP4, NF4_TABLE, SIGNED, linear
 from gemlite_lab.checker.exercise import Exercise, run_watched
-from gemlite_lab.checker.random_cases import random_gemv
+from gemlite_lab.checker.random_cases import cancelling_gemv, random_gemv
 
 _KERNEL = "gemv_a16wn_fp32"
 _HOLE = "dequant_dot"
@@ -25,6 +25,8 @@ def _cases(format):
         found += [cases.exact_gemv(nbits, *shape, seed) for seed, shape in enumerate(shapes, 1)]
     if format.sums_are_exact:
         found.append(_fractional_case(format))
+    else:
+        found.append(cancelling_gemv(_values(format)))
     return [*found, _real_case(format), random_gemv(format.widths[0])]
 
 
@@ -59,8 +61,13 @@ def _real_case(format):
     nbits = format.widths[0]
     if format.has_zeros:
         return cases.real_gemv(nbits)
-    codes = torch.arange(2**nbits, dtype=torch.float64)
-    return cases.real_gemv_in_table(nbits, format.decode(codes, torch.zeros(())))
+    return cases.real_gemv_in_table(nbits, _values(format))
+
+
+def _values(format):
+    """The number that each code of a format without zero-points stands for, float64."""
+    codes = torch.arange(2 ** format.widths[0], dtype=torch.float64)
+    return format.decode(codes, torch.zeros(()))
 
 
 def _expected(format, case):
@@ -68,13 +75,13 @@ def _expected(format, case):
     right = reference.matmul(case.x, W)
     if case.is_exact and format.sums_are_exact:
         return right.half(), None
-    return right, bounds.error_bound(case.x, W, torch.float16)
+    return right, bounds.error_bound(case.x, W, case.x.dtype)
 
 
 def _run(answer, case, device):
-    kernel = load(_KERNEL, case.nbits, replace={_HOLE: answer}, time_limit=10.0)
+    kernel = load(_KERNEL, case.nbits, case.x.dtype, {_HOLE: answer}, time_limit=10.0)
     W_packed = pack_warped_int32(case.W_q, case.nbits)
-    return run_watched(kernel, (case.x, W_packed, case.scales, case.zeros), device)
+    return run_watched(kernel, (case.x, W_packed, case.scales, case.zeros), device).half()
 
 
 _READING = "Write the four bits of a code as a number first, on paper, for codes 1, 9 and 15."

@@ -39,19 +39,19 @@ def _expected(case):
     right = reference.matmul(case.x, W)
     if case.is_exact:
         return right.half(), None
-    return right, bounds.error_bound(case.x, W, torch.float16)
+    return right, bounds.error_bound(case.x, W, case.x.dtype)
 
 
 def _run(answer, case, device):
-    kernel = load(_KERNEL, replace={_HOLE: answer}, time_limit=10.0)
+    kernel = load(_KERNEL, None, case.x.dtype, {_HOLE: answer}, time_limit=10.0)
     W_packed = pack_sparse_1in2(case.W_q, case.kept)
     operands = case.x, W_packed, case.scales, case.zeros
     if device != "cpu" or not case.counts_reads:
-        return run_watched(kernel, operands, device)
+        return run_watched(kernel, operands, device).half()
     report = kernel.inspect(*operands)
     report.raise_findings()
     _remark_on_reads(report, pairs=len(case.x) * W_packed.numel() * _PAIRS_IN_WORD)
-    return report.y
+    return report.y.half()
 
 
 def _remark_on_reads(report, pairs):

@@ -21,7 +21,7 @@ _MAX_QUANTA = 2**11
 
 @dataclass(frozen=True)
 class GroupedCase:
-    """One GEMV: codes W_q (N, K), scales and zeros (N, K // group_size), x (M, K) float16."""
+    """One GEMV: codes W_q (N, K), scales and zeros (N, K // group_size), x (M, K) 16-bit."""
 
     label: str
     nbits: int
@@ -83,13 +83,13 @@ def _signs(x, M):
     return rows
 
 
-def real_grouped(nbits=4, group_size=128, N=200, tokens=4):
+def real_grouped(nbits=4, group_size=128, N=200, tokens=4, x_dtype=torch.float16):
     """A `GroupedCase` of N outputs of a real layer with its real activations."""
     layer = real_layer("ffn_up")
     q = quantize_linear(layer.weight[:N], nbits, group_size)
-    x = layer.activations[:tokens]
+    x = layer.activations[:tokens].to(x_dtype)
     label = f"real layer (ffn_up of MiniLM), {nbits}-bit, groups of {group_size}"
-    label += f", M = {tokens}, N = {N}"
+    label += f", M = {tokens}, N = {N}" + ", bfloat16" * (x_dtype == torch.bfloat16)
     return GroupedCase(label, nbits, group_size, q.W_q, q.scales, q.zeros, x, False)
 
 

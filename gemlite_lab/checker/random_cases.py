@@ -2,8 +2,11 @@
 
 They are short, so that the bound on float32 rounding is small; their sums almost cancel, so that
 the rounding of a small y hides nothing; and they are not round: scales are no powers of two,
-zero-points have fractions and both signs, and rows of x differ in size by a factor of 2**19.
+zero-points have fractions and both signs, and rows of x go from the largest number of fp16 to its
+subnormal ones.
 """
+
+from dataclasses import replace
 
 import torch
 
@@ -13,6 +16,9 @@ from gemlite_lab.checker.sparse_cases import NBITS, SparseGemvCase, sparse_codes
 
 _M, _N, _K = 8, 33, 60
 _LARGEST_X, _SMALLEST_X = 13, -6  # exponents of two
+_SUBNORMAL_X = -16
+_BEYOND_16_BITS = 66560
+_EVERY = 331  # one k of so many meets an x in the long case
 
 
 def random_plain():
@@ -42,13 +48,48 @@ def random_sparse_gemv():
 
 
 def random_grouped(nbits, group_size, N, K):
-    """A `GroupedCase` of random codes; no two groups have the same scale or zero-point."""
+    """A `GroupedCase` of random codes; no two groups have the same scale or zero-point.
+
+    Every third scale is negative.
+    """
     generator = _generator()
     W_q = torch.randint(0, 2**nbits, (N, K), dtype=torch.uint8, generator=generator)
     groups = N, K // group_size
     parts = _scales(nbits, groups, generator), _zeros(nbits, groups, generator)
+    parts[0].view(-1)[1::3] *= -1
     label = f"{nbits}-bit, groups of {group_size}, {_label(_M, N, K)}"
     return GroupedCase(label, nbits, group_size, W_q, *parts, _x(_M, K, generator), False)
+
+
+def long_grouped(nbits, group_size):
+    """A `GroupedCase` with bfloat16 x, in which 16 bits cannot count k, nor 8 bits the groups.
+
+    Rows of x meet the k that fit in 15 bits, those that need 16, those that need 17, and all. Few k
+    meet an x, so that the bound is small.
+    """
+    case = random_grouped(nbits, group_size, N=1, K=_BEYOND_16_BITS)
+    k = torch.arange(_BEYOND_16_BITS)
+    bits = torch.stack([k >> 15 == 0, k >> 15 == 1, k >> 15 == 2, k >= 0])
+    met = bits & ((k % _EVERY == 0) | (k >> 16 == 1) & (k % 16 == 0))
+    x = torch.randn(met.shape, generator=_generator()) * met
+    label = f"{nbits}-bit, groups of {group_size}, {_label(len(x), 1, len(k))}, bfloat16"
+    return replace(case, label=label, x=x.bfloat16())
+
+
+def cancelling_gemv(values):
+    """A 4-bit `GemvCase` in which row n tells if code n stands for values[n], up to 1e-5.
+
+    values (16,): 0 is one of them. A large x times this number almost cancels another large x.
+    """
+    zero, one = values.abs().argmin(), values.abs().argmax()
+    codes = torch.arange(16)
+    W_q = zero.expand(16, 32).clone()
+    W_q[codes, 2 * codes], W_q[codes, 2 * codes + 1] = codes, one
+    x = torch.full((_M, 32), 2000.0).double()
+    x[:, 1::2] = -(x[:, ::2] * values / values[one])
+    parts = torch.ones(16, 1), torch.zeros(16, 1)
+    label = f"4-bit, {_label(_M, 16, 32)} that almost cancel"
+    return GemvCase(label, 4, W_q.to(torch.uint8), *parts, x.half(), False)
 
 
 def _generator():
@@ -60,9 +101,12 @@ def _label(M, N, K):
 
 
 def _x(M, K, generator):
-    """x (M, K) whose rows go from the largest to the smallest."""
+    """x (M, K) whose rows go from the largest to the smallest; the last is subnormal."""
     exponents = torch.linspace(_LARGEST_X, _SMALLEST_X, M).round()
-    return (torch.randn(M, K, generator=generator) * 2.0 ** exponents[:, None]).half()
+    exponents[-1] = _SUBNORMAL_X
+    x = (torch.randn(M, K, generator=generator) * 2.0 ** exponents[:, None]).half()
+    x[0, 0] = torch.finfo(torch.float16).max
+    return x
 
 
 def _scales(nbits, shape, generator):

@@ -11,12 +11,12 @@ from gemlite_edu.runners.load import load
 from gemlite_lab.checker import grouped_cases
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise, run_watched
-from gemlite_lab.checker.random_cases import random_grouped
+from gemlite_lab.checker.random_cases import long_grouped, random_grouped
 
 _KERNEL = "gemv_a16wn_fp32"
 _HOLE = "scaled_dot"
 _SHAPES = {  # (nbits, group_size): (N, K); K is ragged except in the smallest
-    (4, 48): (33, 624),  # 32 does not divide it
+    (4, 41): (33, 615),  # 32 does not divide it, and k * (1.0f / 41) is another group
     (4, 32): (33, 608),
     (4, 64): (40, 704),
     (4, 128): (33, 640),
@@ -26,15 +26,17 @@ _SHAPES = {  # (nbits, group_size): (N, K); K is ragged except in the smallest
     (2, 28): (33, 532),  # shorter than a warp
     (4, 7): (2, 7),
 }
+_OF_BFLOAT16 = 8, 128  # width and group size of the cases with bfloat16 x
+_UNEVEN = (41, 55, 110)  # their reciprocals in float32 lead to other groups
 
 
 def _cases(widths_and_groups):
     exact = [_exact_case(key, seed) for seed, key in enumerate(widths_and_groups)]
     return [
         *exact,
-        grouped_cases.real_grouped(),
-        random_grouped(4, 48, N=33, K=96),
-        random_grouped(4, 48, N=1, K=300 * 48),  # more groups than a byte counts
+        grouped_cases.real_grouped(*_OF_BFLOAT16, x_dtype=torch.bfloat16),
+        random_grouped(4, 41, N=33, K=82),
+        long_grouped(*_OF_BFLOAT16),
     ]
 
 
@@ -44,12 +46,11 @@ def _exact_case(width_and_group, seed):
 
 def _fresh(widths_and_groups, seed):
     """Other numbers in the shape of the first case, and a width of which there is no case."""
-    widths = {nbits for nbits, _ in widths_and_groups}
+    widths = {nbits for nbits, _ in (*widths_and_groups, _OF_BFLOAT16)}
     nbits = [nbits for nbits in range(1, 9) if nbits not in widths][seed % (8 - len(widths))]
-    found = fresh(partial(_exact_case, widths_and_groups[0]), seed)
-    if nbits == 8:  # whose sums are not exact in fp16
-        return [*found, random_grouped(8, 64, N=3, K=192)]
-    return found + fresh(partial(grouped_cases.exact_grouped, nbits, 64, 3, 192), seed)
+    group_size = _UNEVEN[seed // 8 % len(_UNEVEN)]
+    another = partial(grouped_cases.exact_grouped, nbits, group_size, 3, 2 * group_size)
+    return fresh(partial(_exact_case, widths_and_groups[0]), seed) + fresh(another, seed)
 
 
 def _expected(case):
@@ -57,19 +58,20 @@ def _expected(case):
     right = reference.matmul(case.x, W)
     if case.is_exact:
         return right.half(), None
-    return right, bounds.error_bound(case.x, W, torch.float16)
+    return right, bounds.error_bound(case.x, W, case.x.dtype)
 
 
 def _run(answer, case, device):
     kernel = load(
         _KERNEL,
         case.nbits,
-        replace={_HOLE: answer},
+        case.x.dtype,
+        {_HOLE: answer},
         time_limit=10.0,
         group_size=case.group_size,
     )
     W_packed = pack_warped_int32(case.W_q, case.nbits)
-    return run_watched(kernel, (case.x, W_packed, case.scales, case.zeros), device)
+    return run_watched(kernel, (case.x, W_packed, case.scales, case.zeros), device).half()
 
 
 def _without_zeros(case):
@@ -120,7 +122,7 @@ SCALED_DOT_EXERCISES = (
             "The zero-point is a code. It has to be subtracted from the code, before the scale "
             "makes a weight of the difference.",
         ),
-        widths_and_groups=((4, 64), (4, 48), (3, 64)),
+        widths_and_groups=((4, 64), (4, 41), (3, 64)),
         traps={"every zero-point were 0": _without_zeros},
     ),
     _exercise(
@@ -131,7 +133,7 @@ SCALED_DOT_EXERCISES = (
             "The group belongs to a code: it must be computed inside the loop, from k and j, and "
             "so must the scale be multiplied there.",
         ),
-        widths_and_groups=((4, 48), (4, 32), (4, 320), (3, 64)),
+        widths_and_groups=((4, 41), (4, 32), (4, 320), (3, 64)),
         traps={
             "each group were one whole tile": grouped_cases.with_groups_of_a_tile,
             **_ONE_GROUP,

@@ -82,10 +82,10 @@ def fractional_sparse_gemv(N, tiles, seed):
 
 
 def real_sparse_gemv(tokens=4):
-    """A `SparseGemvCase` of a real layer, with its real activations."""
+    """A `SparseGemvCase` of a real layer, with its real activations as bfloat16."""
     kept, q = _pruned_layer("ffn_down")
-    x = real_layer("ffn_down").activations[:tokens]
-    label = f"real layer (ffn_down of MiniLM), M = {tokens}"
+    x = real_layer("ffn_down").activations[:tokens].bfloat16()
+    label = f"real layer (ffn_down of MiniLM), M = {tokens}, bfloat16"
     return SparseGemvCase(label, NBITS, q.W_q, q.scales, q.zeros, x, False, kept, True)
 
 

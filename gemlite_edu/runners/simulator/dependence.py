@@ -2,6 +2,8 @@
 
 import re
 
+import torch
+
 from gemlite_edu.runners.simulator.build import build_with_other_fill
 from gemlite_edu.runners.simulator.fills import fills_left
 from gemlite_edu.runners.simulator.run import Tensor, run_once
@@ -57,4 +59,4 @@ def _summary(raw):
 
 def _outputs(arguments):
     found = [a.value for a in arguments if isinstance(a, Tensor) and a.is_output]
-    return [value.reshape(-1).view(-1).numpy().tobytes() for value in found]
+    return [value.reshape(-1).view(torch.uint8).numpy().tobytes() for value in found]

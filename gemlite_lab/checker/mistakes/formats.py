@@ -127,6 +127,8 @@ _NF4_MISTAKES = {
     "the codes are taken as -8 to 7, divided by 8": [c / 8 - 1 for c in range(16)],
     "the codes are taken as FP4": _FP4,
     "0 is left out of the table, so that it ends early": [*(v for v in NF4 if v), 0.0],
+    "the levels are rounded to three digits behind the point": [round(v, 3) for v in NF4],
+    "the levels are rounded to four digits behind the point": [round(v, 4) for v in NF4],
 }
 SIGNED = _of_table(_SIGNED, _SIGNED_MISTAKES)
 FP4_DOT = _of_table(_FP4, _FP4_MISTAKES)

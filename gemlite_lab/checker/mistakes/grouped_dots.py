@@ -39,6 +39,7 @@ def mistakes_of(case):
         *products.then_scaled(products.value_mistakes(2 ** (nbits - 1))),
         *fields.field_mistakes(shift, nbits, "W_NBITS"),
         *products.x_mistakes(),
+        *products.type_mistakes(case.x.dtype),
         *products.count_mistakes(counted),
         *products.rounding_mistakes(),
         *word_dots.place_mistakes(len(shift)),
@@ -73,6 +74,8 @@ def _wrong_groups(case, counted):
             tile * (count * lanes // size) + (k - tile * count * lanes) // size,
         "k is divided by GROUP_SIZE upwards": -(-k // size),
         "k is rounded to the nearest group": (2 * k + size) // (2 * size),
+        "k is multiplied by 1.0f / GROUP_SIZE, which is rounded: some k come to the group before":
+            (k.float() * (1 / torch.tensor(float(size)))).long(),
     }  # fmt: skip
     right = (k // size).clamp(max=last)
     groups |= products.shifted_groups(right, last)

@@ -56,6 +56,7 @@ def scale_mistakes():
     values = {
         "the scale is left out": lambda code, zero, scale: code - zero,
         "the scale divides; here it multiplies": lambda code, zero, scale: (code - zero) / scale,
+        "the scale loses its sign": lambda code, zero, scale: (code - zero) * scale.abs(),
         "the weight is scaled twice": lambda code, zero, scale: (code - zero) * scale**2,
         "the zero-point is subtracted after the scale": lambda code, zero, scale: (
             code * scale - zero
@@ -117,6 +118,19 @@ def shifted_groups(group, last):
 def _unsigned(code, zero):
     difference = code - zero
     return torch.where(difference < 0, difference + 2.0**32, difference).float().double()
+
+
+def type_mistakes(x_dtype):
+    """The mistake in the type of x where it is half or bfloat16."""
+    names = {torch.half: "half", torch.bfloat16: "bfloat16"}
+    return [
+        Mistake(
+            f"x is read as {name}, whatever X_T is",
+            {"x": lambda x, other=other: x.to(x_dtype).view(other).double()},
+        )
+        for other, name in names.items()
+        if x_dtype in names and x_dtype != other
+    ]
 
 
 def x_mistakes():

@@ -69,6 +69,7 @@ def mistakes_of(case):
             *_position_mistakes(),
             *products.value_mistakes(64),
             *products.x_mistakes(),
+            *products.type_mistakes(case.x.dtype),
             *products.count_mistakes(counted.double(), code="pair"),
             *products.rounding_mistakes(),
         ]

@@ -102,6 +102,7 @@ def mistakes_of_any_format(case):
     return [
         *fields.field_mistakes(shift, case.nbits, "W_NBITS"),
         *products.x_mistakes(),
+        *products.type_mistakes(case.x.dtype),
         *products.count_mistakes(counted.double()),
         *place_mistakes(len(shift)),
     ]
