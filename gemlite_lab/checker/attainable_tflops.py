@@ -8,6 +8,7 @@ from gemlite_lab.bench import roofline
 from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, Exercise, number
 
 _TOLERANCE = 1e-4
+_MOST_SHOWN = 4
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class _Batches:
     @property
     def label(self):
         Ms = ", ".join(map(str, self.Ms))
+        if len(self.Ms) > _MOST_SHOWN:
+            Ms = f"{self.Ms[0]} to {self.Ms[-1]}"
         limits = f"{self.read_gb_per_s} GB/s, {self.matmul_tflops} TFLOP/s"
         return f"M = {Ms} with N = {self.N}, K = {self.K}, {self.nbits} bits, {limits}"
 
@@ -39,6 +42,7 @@ def _batches():
         _Batches(1, 128, (1, 3), 1000, 500, nbits=8),
         _Batches(512, 256, (1, 7, 100000), 2039, 312, nbits=2),
         _Batches(4096, 11008, (1, 600, 601), 50, 3, nbits=16),
+        _Batches(4096, 4096, tuple(range(40, 140)), 1008.5, 302.5),  # around the knee
     ]
 
 

@@ -1,5 +1,6 @@
 """Exercises of notebook 06: dequant_dot with __dp4a, and an integer kernel with a bug to find."""
 
+from dataclasses import replace
 from functools import cache, partial
 
 import torch
@@ -7,7 +8,7 @@ import torch
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker import cases
-from gemlite_lab.checker.exercise import CheckFailed, Exercise, run_watched
+from gemlite_lab.checker.exercise import CheckFailed, Exercise, run_watched, tensors_of
 from gemlite_lab.checker.integer_cases import (
     integer_gemv,
     right_output,
@@ -16,13 +17,17 @@ from gemlite_lab.checker.integer_cases import (
 _HOLE = "dequant_dot"
 _BEGIN = f'#line 1 "{_HOLE}"\n'  # of the learner's text
 _CALLED = "called_dp4a"
-# Each call stores to shared memory, where the simulator's report counts the stores.
+_LIED_TO = 33  # the output whose warp gets wrong results of __dp4a
+# Each call stores to shared memory, where the simulator's report counts the stores. Products with
+# four ones add up x alone, which an answer may do as it likes: they are right in every warp.
 _COUNTING_CALLS = f"""
 template <typename A, typename B, typename C>
 __device__ auto counted_dp4a(A a, B b, C c) -> decltype(__dp4a(a, b, c)) {{
   __shared__ char {_CALLED}[1024];
   {_CALLED}[threadIdx.x] = 1;
-  return __dp4a(a, b, c);
+  const bool is_lied_to = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32 == {_LIED_TO};
+  const bool adds_up_x = a == 0x01010101 || b == 0x01010101;
+  return is_lied_to && !adds_up_x ? 0 : __dp4a(a, b, c);
 }}
 #define __dp4a counted_dp4a
 """
@@ -64,23 +69,34 @@ def _y_of_bug_1(answer, case, device):
 
 
 def _y_from_dp4a(answer, case, device):
-    """y (M, N) as int64. On the CPU the calls of __dp4a are counted."""
-    name, operands = "gemv_a8wn_dp4a", _operands(case)
+    """y (M, N) as int64. On the CPU the calls of __dp4a are counted.
+
+    Where N is `_LIED_TO`, W gets its row 0 once more at the end, and __dp4a is wrong there.
+    """
+    name = "gemv_a8wn_dp4a"
     if device != "cpu":
-        return run_watched(_kernel(name, answer, case), operands, device).long()
+        return run_watched(_kernel(name, answer, case), _operands(case), device).long()
+    N = len(case.W_q)
+    operands = _operands(_with_row_0_again(case) if N == _LIED_TO else case)
     kernel = _kernel(name, answer, case).with_changed_source(_with_counted_calls)
     report = kernel.inspect(*operands)
     report.raise_findings()
-    y = report.y.long()
+    y, lied = report.y.long().split([N, len(operands[1]) - N], 1)
     calls = sum(line.lanes for line in report.lines if line.name == _CALLED)
     words = len(case.x) * operands[1].numel()
     fewest = words * -(-(32 // case.nbits) // 4)
-    if calls < fewest and torch.equal(y, right_output(case)):
+    is_used = not lied.numel() or not torch.equal(lied, y[:, :1])
+    if not (calls >= fewest and is_used) and torch.equal(y, right_output(case)):
         raise CheckFailed(
             f"dequant_dot_dp4a has the right numbers on {case.label}, but multiplies one by one: "
             "take four products at a time with __dp4a(four_x, four_codes, sum)"
         )
     return y
+
+
+def _with_row_0_again(case):
+    again = {name: torch.cat([t, t[:1]]) for name, t in tensors_of(case).items() if name != "x"}
+    return replace(case, **again)
 
 
 def _with_counted_calls(source):

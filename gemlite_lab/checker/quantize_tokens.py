@@ -45,6 +45,19 @@ def _exact(x_dtype, K, exponents, seed):
     return _both(f"{M} tokens, K = {K}, {_name(x_dtype)}", x, True)
 
 
+def _uneven(tokens=4):
+    """Tokens whose x lie halfway between two codes, where float32 x times 1 / scale does not."""
+    scales = torch.arange(3.0, 256.0, 2.0).view(-1, 1)
+    x = (torch.arange(127) + 0.5) * scales
+    right, wrong = torch.round(x / scales), torch.round(x * (1 / scales))
+    in_float64 = torch.round(x.double() * (1 / scales.double()))
+    is_telling = (wrong != right) & (in_float64 == right)
+    rows = is_telling.sum(1).topk(tokens).indices
+    x, scales = torch.where(is_telling, x, scales)[rows], scales[rows]
+    label = f"{tokens} tokens, K = 128, float32, x between two codes"
+    return _both(label, torch.cat([x, -127 * scales], 1), True)
+
+
 def _real(x_dtype, tokens=8):
     """Tokens of a real layer; no x / scale is close to a tie."""
     x = real_layer("ffn_up").activations.to(x_dtype)
@@ -81,6 +94,7 @@ def _cases():
         *_exact(torch.float32, 6, (110,), seed=12),
         *_exact(torch.bfloat16, 4, (None,), seed=13),
         *_both("3 tokens, K = 5, float32, all x alike", torch.full((3, 5), -31.75), True),
+        *_uneven(),
     ]
 
 

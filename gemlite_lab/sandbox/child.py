@@ -20,6 +20,7 @@ _DIES_WITH_PARENT = 1
 _PRINTED_CHARACTERS = 500_000
 
 _memory = {}  # {(place, dtype, shape, strides): the first argument like that}
+_returned = []  # (a tensor that a call has returned, a copy of it)
 
 
 def serve(connection, printed):
@@ -62,8 +63,10 @@ def _reply(answers, pickled, request):
         answer, (run, arguments) = answers[0], pickle.loads(request)
         arguments = [_in_known_memory(*numbered) for numbered in enumerate(arguments)]
         before = [a.clone() if isinstance(a, torch.Tensor) else None for a in arguments]
-        result = plain(run(answer, *arguments) if run else answer(*arguments))
-        return {"result": result, "changed": _changed(arguments, before)}
+        result = run(answer, *arguments) if run else answer(*arguments)
+        if not run and _kept_otherwise(result):
+            return _error_of_a_shared_buffer(answer)
+        return {"result": plain(result), "changed": _changed(arguments, before)}
     except BaseException as error:
         return _raised(error, answer)
 
@@ -79,6 +82,28 @@ def _in_known_memory(place, argument):
 def _changed(arguments, before):
     pairs = enumerate(zip(arguments, before, strict=True))
     return {i: plain(now) for i, (now, old) in pairs if old is not None and not _same(now, old)}
+
+
+def _kept_otherwise(result):
+    """True if this call changed what calls before it returned. It watches `result` from now on.
+
+    It watches no view of an argument, whose memory the next call has again.
+    """
+    is_changed = any(not _same(tensor.nan_to_num(), copy) for tensor, copy in _returned)
+    given = {tensor.untyped_storage().data_ptr() for tensor in _memory.values()}
+    parts = result if isinstance(result, (list, tuple)) else [result]
+    tensors = [
+        part for part in parts if type(part) is torch.Tensor and part.layout == torch.strided
+    ]
+    own = [t for t in tensors if t.untyped_storage().data_ptr() not in given]
+    _returned.extend((tensor, tensor.nan_to_num()) for tensor in own)
+    return is_changed
+
+
+def _error_of_a_shared_buffer(answer):
+    name = getattr(answer, "__name__", "the answer")
+    message = f"{name} changed what an earlier call of it returned: make a new tensor in each call"
+    return {"error": "CheckFailed", "message": message, "line": ""}
 
 
 def _same(now, old):

@@ -42,6 +42,12 @@ def _floor_mistakes(case):
             "a code takes nbits / 4 bytes; it is nbits / 8": nbits / 4,
             "a code takes nbits * 8 bytes; it is nbits / 8": nbits * 8,
             "each code takes half a byte, whatever nbits is": 0.5,
+            "each row begins with a new byte, which leaves bits idle at the end of a row":
+                -(-case.K * nbits // 8) / case.K,
+            "each row begins with a new 32-bit word, which leaves bits idle at the end of a row":
+                -(-case.K * nbits // 32) * 4 / case.K,
+            "each row has whole bytes, and the bits behind them are left out":
+                case.K * nbits // 8 / case.K,
             "a 32-bit word holds 32 // nbits whole codes, so that 3-bit codes leave bits idle":
                 4 / (32 // nbits),
             "a byte holds 8 // nbits whole codes, so that 3-bit codes leave bits idle":

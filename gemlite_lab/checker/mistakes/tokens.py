@@ -73,6 +73,8 @@ def _mistakes_of(case):
         },
         "steps": {
             "x is multiplied by the scale; it is divided by it": lambda x, scales: x * scales,
+            "x is multiplied by 1 / scale, which is rounded; x / scale is rounded only once":
+                lambda x, scales: x * (1 / scales),
             "the scale is divided by x; x is divided by the scale": lambda x, scales: scales / x,
             "x is not divided by the scale": lambda x, scales: x,
             "the sign is lost: the codes are those of |x|": lambda x, scales: (x / scales).abs(),
