@@ -44,8 +44,8 @@ def _case(steps, seed, M=_M, N=_N):
 
 
 def _fresh(seed):
-    """Other numbers in the shape of the first case, and another number of steps."""
-    steps = _STEPS[-1] + 1 + seed % (_MANY_STEPS - _STEPS[-1])
+    """Other numbers in the shape of the first case, and a larger number of steps."""
+    steps = _MANY_STEPS + 1 + seed % _MANY_STEPS
     makes = partial(_case, _STEPS[0]), partial(_case, steps, M=1, N=8)
     return [case for make in makes for case in fresh(make, seed)]
 

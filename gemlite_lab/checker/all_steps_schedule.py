@@ -60,9 +60,10 @@ class Schedule:
         """What a right schedule needlessly does in turn: (sentence, waiting `Call`), or Nones."""
         if self.mistake()[0]:
             return None, None
-        for step in range(2, self._num_steps):
+        for step in range(1, self._num_steps):
             begun, arrived = self._index("copy_step", step), self._arrived_at[step]
-            for what, other in (("decode_step", step - 1), ("multiply_step", step - 2)):
+            meanwhile = (("decode_step", step - 1), ("multiply_step", step - 2))
+            for what, other in meanwhile[: min(step, len(meanwhile))]:
                 at = self._index(what, other)
                 if at < begun:
                     sentence = f"{what} of step {other} comes before copy_step of step {step}"

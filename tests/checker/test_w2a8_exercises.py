@@ -158,13 +158,21 @@ IN_TURN = {
         "multiply_step of step 0 comes before copy_step of step 2",
         8,
     ),
-    "c0 w0 d0 b m0 b c1 w0 d1 b m1 b": None,  # of two steps nothing is asked
+    "c0 w0 d0 b m0 b c1 w0 d1 b m1 b": (
+        "decode_step of step 0 comes before copy_step of step 1",
+        7,
+    ),
+    "c0 c1 w0 d0 b m0 d1 b m1 b": (
+        "it waits for the copy of step 1 before decode_step of step 0",
+        3,
+    ),
+    "c0 w0 d0 b m0 b": None,  # of one step nothing is asked
 }
 
 
 @pytest.mark.parametrize("text", IN_TURN)
 def test_what_comes_one_after_the_other_is_said(text):
-    schedule = Schedule(calls_of(text), 2 if "2" not in text else 3)
+    schedule = Schedule(calls_of(text), text.count("m"))
     assert schedule.mistake() == (None, None)
     sentence, call = schedule.not_at_the_same_time()
     expected = IN_TURN[text]
