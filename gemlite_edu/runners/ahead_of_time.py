@@ -12,7 +12,7 @@ CAPABILITY = 90
 STAGES = "ttir", "ttgir", "llir"  # before Triton's assembler
 SHARED_KIB = 227  # of a block on that GPU
 _PTX_VERSION = 87  # given, because Triton would start its assembler to ask for it
-_NAMES = {  # of the parts of Python's grammar that Triton's language lacks
+NAMES_OF_GRAMMAR = {  # of the parts of Python's grammar that Triton's language lacks
     "AsyncFunctionDef": "`async def`",
     "Break": "`break`",
     "ClassDef": "`class`",
@@ -120,7 +120,7 @@ def _place_and_reason(error, text):
 def _in_short(message):
     unsupported = re.match(r"unsupported AST node type: (\w+)", message)
     if unsupported:
-        return f"Triton's language has no {_NAMES.get(unsupported[1], unsupported[1])}"
+        return f"Triton's language has no {NAMES_OF_GRAMMAR.get(unsupported[1], unsupported[1])}"
     if "iterators are currently supported" in message or "has no attribute 'func'" in message:
         return "a loop in Triton's language goes over `range` or `tl.static_range`"
     quoted = re.match(r"""\w+\((['"])(.*)\1\)$""", message.strip(), re.DOTALL)

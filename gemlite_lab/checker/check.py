@@ -35,6 +35,7 @@ from gemlite_lab.checker.runnable import error_of, runnable
 from gemlite_lab.checker.scaled_dot import SCALED_DOT_EXERCISES
 from gemlite_lab.checker.splitk_group import SPLITK_GROUP
 from gemlite_lab.checker.splitk_scales import SPLITK_SCALES
+from gemlite_lab.checker.triton_text import refuse_foreign
 from gemlite_lab.checker.unpack import UNPACK
 from gemlite_lab.checker.unpack_tile import UNPACK_TILE
 from gemlite_lab.checker.warp_reduce import WARP_REDUCE_SUM
@@ -131,11 +132,14 @@ def _check_kind(exercise, answer):
             )
     elif not callable(answer):
         raise TypeError(f"{exercise.name} must be a function, got {type(answer).__name__}")
-    elif exercise.is_triton and STUB_MARK in triton_answers.text_of(exercise.name, answer):
-        raise CheckFailed(
-            f"{exercise.name} is not written yet: put your code in place of the line "
-            f"'#error {STUB_MARK}'"
-        )
+    elif exercise.is_triton:
+        text = triton_answers.text_of(exercise.name, answer)
+        if STUB_MARK in text:
+            raise CheckFailed(
+                f"{exercise.name} is not written yet: put your code in place of the line "
+                f"'#error {STUB_MARK}'"
+            )
+        refuse_foreign(exercise.name, text)
 
 
 def _check_case(exercise, answer, case, device):

@@ -24,7 +24,7 @@ def text_of(name, answer):
     try:
         if function.__name__ == "<lambda>":
             raise TypeError
-        return inspect.getsource(function)
+        return inspect.getsource(function.__code__)  # not of what it says that it wraps
     except (OSError, TypeError, AttributeError):
         raise TypeError(
             f"{name} must be a def in a notebook's cell or in a file: Triton compiles its text"
