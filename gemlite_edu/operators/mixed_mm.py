@@ -122,17 +122,27 @@ def product(a, weight, transposed, kernel_type="max_autotune", dot_dtype=torch.f
     return fused(a, weight, transposed, config, dot_dtype)
 
 
-def fused(a, weight, transposed, config=None, dot_dtype=torch.float32, replace=None):
+def fused(
+    a,
+    weight,
+    transposed,
+    config=None,
+    dot_dtype=torch.float32,
+    replace=None,
+    interpreted_dtype=None,
+):
     """The product of a and an `Int4Weight` by the kernel `mixed_mm` or `mixed_mm_transposed`.
 
     config: None takes a default. replace: {name: python function}, see `runners.triton.replaced`.
     On the CPU, a replaced kernel raises KernelFault for what `run_watched` finds.
+    interpreted_dtype: on the CPU, the kernel's DTYPE and what it stores.
     """
     M, N, K = len(a), weight.N, weight.K
     a, interpreted = a.contiguous().resolve_neg(), a.device.type == "cpu"
     config = config or default_config(M, N, K, weight.group_size, transposed, interpreted)
     columns = K if transposed else N
-    y = torch.empty((M, columns), dtype=torch.float32 if interpreted else a.dtype, device=a.device)
+    compute_dtype = interpreted_dtype if interpreted else a.dtype
+    y = torch.empty((M, columns), dtype=compute_dtype, device=a.device)
     if M == 0:
         return y.to(a.dtype)
     name = "mixed_mm_transposed" if transposed else "mixed_mm"
@@ -141,7 +151,6 @@ def fused(a, weight, transposed, config=None, dot_dtype=torch.float32, replace=N
     outputs, terms = _cut(weight, config, transposed)
     chunks = min(config["chunks"], terms)
     sums = y[None] if chunks == 1 else y.new_empty((chunks, M, columns), dtype=torch.float32)
-    compute_dtype = torch.float32 if interpreted else a.dtype
     tensors, strides = _operands(weight)
     with torch.cuda.device_of(a):
         run(

@@ -35,7 +35,7 @@ from gemlite_lab.checker.runnable import error_of, runnable
 from gemlite_lab.checker.scaled_dot import SCALED_DOT_EXERCISES
 from gemlite_lab.checker.splitk_group import SPLITK_GROUP
 from gemlite_lab.checker.splitk_scales import SPLITK_SCALES
-from gemlite_lab.checker.triton_text import refuse_foreign
+from gemlite_lab.checker.triton_text import refuse_foreign, refuse_prints
 from gemlite_lab.checker.unpack import UNPACK
 from gemlite_lab.checker.unpack_tile import UNPACK_TILE
 from gemlite_lab.checker.warp_reduce import WARP_REDUCE_SUM
@@ -83,6 +83,8 @@ def check(name, answer):
                 lines += [_check_case(exercise, runs, case, device) for case in others]
                 for case in fresh:
                     _check_case(exercise, runs, case, device)
+            if exercise.is_triton:
+                refuse_prints(name, triton_answers.text_of(name, answer))
             compiling.finish()
             note = what_was_not_compiled()
         where = "" if device == "cpu" else " on your GPU"

@@ -31,6 +31,7 @@ def _cases():
         exact_tiled(4, 8, 32, N=33, K=160),  # a group is a tile
         exact_tiled(4, 8, 96, N=33, K=288),  # a group is three tiles
         exact_tiled(4, 16, 256, N=33, K=512, chunks=2),  # a group is two pairs
+        exact_tiled(4, 8, 192, N=9, K=384, chunks=3),  # a group is three pairs, in two chunks
         exact_tiled(4, 8, 64, N=33, K=128, is_fma=True),
         exact_tiled(3, 16, 256, N=9, K=512),
         real_tiled(word_bits=16, chunks=2),
@@ -42,7 +43,9 @@ def _cases():
 
 
 def _fresh(seed):
-    return exact_tiled(4, 8, 64, N=33, K=320, chunks=3, seed=seed)
+    """Two groups, each of 1 to 8 pairs of tiles, in three chunks."""
+    group_size = 64 * (1 + seed % 8)
+    return exact_tiled(4, 8, group_size, N=9, K=2 * group_size, chunks=3, seed=seed)
 
 
 def _expected(case):

@@ -21,7 +21,7 @@ class Int4Case:
     """fp16 x and a weight: packed (K / 2, N), scales and zeros (groups, N), of any strides.
 
     scales and zeros may end with rows that belong to no k. config: how the problem is cut into
-    programs.
+    programs. interpreted_dtype: the kernel's DTYPE in the interpreter, which is that of x on a GPU.
     """
 
     label: str
@@ -32,6 +32,7 @@ class Int4Case:
     group_size: int
     config: dict
     is_exact: bool = True
+    interpreted_dtype: torch.dtype = torch.float32
 
     @property
     def N(self):
@@ -124,6 +125,11 @@ def wide_int4(*size, **how):
     largest = reference.matmul(case.x.abs(), terms).max() / (_QUANTUM / 16)
     assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
     return case
+
+
+def as_on_a_gpu(case):
+    """An exact case with a GPU's DTYPE in the interpreter, too."""
+    return replace(case, label=f"{case.label}, DTYPE fp16", interpreted_dtype=case.x.dtype)
 
 
 def random_int4(*size, **how):

@@ -7,6 +7,7 @@ import torch
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.int4_cases import (
+    as_on_a_gpu,
     check_on_cpu,
     exact_int4,
     expected,
@@ -34,19 +35,20 @@ def _cases():
         _case((3, 136, 64), 32, (16, 32, 32), 4, "scales", signed=True),  # 2, 2, 1 and no tiles
         _case((70, 60, 32), 32, (64, 32, 32), 2, "b", make=wide_int4),
         _case((1, 1100, 32), 32, (16, 64, 32), 1),
-        _case((1, 16, 640), 128, (16, 16, 128), 1),
+        as_on_a_gpu(_case((1, 16, 640), 128, (16, 16, 128), 1)),
         _case((5, 40, 32), 32, (16, 32, 32), 2, make=random_int4),
     ]
 
 
 def _fresh(seed):
-    return _case((5, 40, 64), 64, (16, 32, 32), 2, seed=seed)
+    return as_on_a_gpu(_case((5, 40, 64), 64, (16, 32, 32), 2, seed=seed))
 
 
 def _run(answer, case, device):
     operands = case.x, case.packed, case.scales, case.zeros
     cut = case.group_size, case.config
-    y = product_of(answer, transposed_product, *operands, *cut, device)
+    how = *cut, device, case.interpreted_dtype
+    y = product_of(answer, transposed_product, *operands, *how)
     if device == "cpu":
         check_on_cpu(_NAME, y, case, is_transposed=True)
     return y

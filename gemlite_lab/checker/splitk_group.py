@@ -1,7 +1,8 @@
 """Exercise of notebook 11: repair splitk_group, a Split-K GEMM that takes wrong groups.
 
 Inputs are exact, as in `grouped_cases`, and distinguish groups: in a row of W all pairs of scale
-and zero differ. The first case is the text's author's own; the text as it ships gets it right.
+and zero differ. The first case is the text's author's own; the text as it ships gets it right. The
+last one is not exact: weights may be rounded to fp16 there, and nothing before them.
 """
 
 from dataclasses import dataclass, replace
@@ -10,6 +11,8 @@ from functools import cache, partial
 import torch
 
 from gemlite_edu.numbers import reference
+from gemlite_edu.numbers.bounds import dequantized_error_bound
+from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.triton_answers import product_of
@@ -25,11 +28,12 @@ _SHAPES = (  # chunks, BLOCK_K, GROUP, M, N, K
     (2, 32, 16, 17, 40, 240),  # the last tile is half empty
     (3, 64, 48, 5, 33, 400),
 )
-_LONG, _BROAD, _WIDE, _FRESH = (
+_LONG, _BROAD, _WIDE, _FRESH, _RANDOM = (
     (1, 256, 64, 1, 1, 4112),
     (1, 32, 48, 1, 70, 96),
     (1, 32, 48, 70, 1, 96),
     (2, 32, 48, 5, 33, 96),
+    (2, 32, 48, 32, 32, 96),
 )
 
 
@@ -51,7 +55,8 @@ class _SplitCase:
 @cache
 def _cases():
     shapes = *_SHAPES, _LONG, _BROAD
-    return [*(_case(*shape, seed) for seed, shape in enumerate(shapes)), _wide_case(*_WIDE)]
+    exact = [_case(*shape, seed) for seed, shape in enumerate(shapes)]
+    return [*exact, _wide_case(*_WIDE), _random_case(*_RANDOM)]
 
 
 def _case(chunks, block_k, group_size, M, N, K, seed):
@@ -92,6 +97,22 @@ def _wide_case(*size):
     return case
 
 
+def _random_case(*size):
+    """A case of random scales and zeros, in which each y is one product.
+
+    So no sum hides that a scale, a zero or their difference was rounded to fp16.
+    """
+    case = _case(*size, seed=0)
+    generator = torch.Generator().manual_seed(0)
+    M, K = case.x.shape
+    m, x = torch.arange(M), torch.zeros_like(case.x)
+    x[m, m * K // M] = 1 + torch.rand(M, generator=generator).half()
+    scales = (1 + torch.rand(case.scales.shape, generator=generator)) / 16
+    zeros = torch.rand(case.zeros.shape, generator=generator) * 16
+    label = f"{case.label}, random numbers"
+    return replace(case, label=label, x=x, scales=scales, zeros=zeros, is_exact=False)
+
+
 def _weights(case):
     """W (N, K) float64."""
     group = torch.arange(case.x.shape[1]) // case.group_size
@@ -103,6 +124,13 @@ def _run(answer, case, device):
     operands = case.x, case.W_q, case.scales, case.zeros
     cut = case.group_size, case.block_k, case.chunks
     return product_of(answer, splitk_group_product, *operands, *cut, device)
+
+
+def _expected(case):
+    if case.is_exact:
+        return reference.matmul(case.x, _weights(case)).float(), None
+    dense = ScaledProduct(case.x, _weights(case))
+    return dense.exact(), dequantized_error_bound(dense, torch.float32, weight_dtype=torch.float16)
 
 
 def _unsplit(case):
@@ -130,7 +158,7 @@ SPLITK_GROUP = Exercise(
     ),
     cases=_cases,
     fresh=lambda seed: fresh(partial(_case, *_FRESH), seed),
-    expected=lambda case: (reference.matmul(case.x, _weights(case)).float(), None),
+    expected=_expected,
     run=_run,
     traps={
         "K were one chunk": _unsplit,

@@ -12,6 +12,7 @@ import torch
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.int4_cases import (
+    as_on_a_gpu,
     as_views,
     check_on_cpu,
     exact_int4,
@@ -39,19 +40,20 @@ def _cases():
         _case(4, 32, (17, 40, 384), 96, "b", "scales", dtype=torch.float16),
         _case(5, 32, (3, 40, 96), 32, "scales"),  # two splits have no tile
         _case(1, 32, (70, 3, 96), 96, "b", make=wide_int4),
-        _case(1, 128, (1, 2, 2304), 768),
+        as_on_a_gpu(_case(1, 128, (1, 2, 2304), 768)),
         _case(2, 32, (5, 70, 64), 32, make=random_int4),
     ]
 
 
 def _fresh(seed):
-    return _case(2, 32, (5, 33, 96), 96, signed=True, seed=seed)
+    return as_on_a_gpu(_case(2, 32, (5, 33, 96), 96, signed=True, seed=seed))
 
 
 def _run(answer, case, device):
     operands = case.x, case.packed, case.scales, case.zeros
     cut = case.config["BLOCK_K"], case.config["SPLIT_K"]
-    y = product_of(answer, splitk_scales_product, *operands, case.group_size, *cut, device)
+    how = case.group_size, *cut, device, case.interpreted_dtype
+    y = product_of(answer, splitk_scales_product, *operands, *how)
     if device == "cpu":
         check_on_cpu("splitk_scales", y, case)
     return y

@@ -32,7 +32,7 @@ METHODS = frozenset(
     "is_bf16 is_floating is_fp16 is_fp32 is_fp64 is_fp8 is_int is_int1 is_int16 is_int32 is_int64 "
     "is_int8 is_int_signed is_int_unsigned is_ptr is_uint16 is_uint32 is_uint64 is_uint8".split()
 )
-PROPERTIES = frozenset("T dtype element_ty primitive_bitwidth scalar shape type".split())
+PROPERTIES = frozenset("T dtype element_ty primitive_bitwidth scalar shape type value".split())
 MODULES = {  # those that an answer can name, and the functions in them
     "tl": FUNCTIONS,
     "tl.math": MATH,

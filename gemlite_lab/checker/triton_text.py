@@ -8,20 +8,21 @@ the lines that no case reaches.
 import ast
 import re
 import textwrap
+from contextlib import contextmanager
 
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_lab.checker import triton_language as language
 from gemlite_lab.checker.triton_values import refuse_values_that_differ
-from gemlite_lab.checker.triton_words import Foreign, refuse_word
+from gemlite_lab.checker.triton_words import Foreign, refuse_print, refuse_word
 
 
 def refuse_foreign(name, text):
-    """Raise KernelTextError for what means nothing, or something else, on a GPU."""
-    text = textwrap.dedent(text)
-    lines = text.splitlines()
-    try:
+    """Raise KernelTextError for what means nothing, or something else, on a GPU.
+
+    A print of a tensor is no such thing: it helps a learner, until the answer is right.
+    """
+    with _one_sentence(name, text) as (function, lines):
         _refuse_second_def(lines)
-        function = ast.parse(text).body[0]
         parents = {of: node for node in ast.walk(function) for of in ast.iter_child_nodes(node)}
         own = _own_names(function)
         _refuse_head(function)
@@ -30,6 +31,22 @@ def refuse_foreign(name, text):
                 _refuse_grammar(node)
                 refuse_word(node, parents, own)
         refuse_values_that_differ(function, parents)
+
+
+def refuse_prints(name, text):
+    """Raise KernelTextError for a print that does not compile for a GPU."""
+    with _one_sentence(name, text) as (function, _):
+        for node in ast.walk(function):
+            refuse_print(node)
+
+
+@contextmanager
+def _one_sentence(name, text):
+    """Gives (the function in a text, its lines), and makes a `Foreign` one sentence with a line."""
+    text = textwrap.dedent(text)
+    lines = text.splitlines()
+    try:
+        yield ast.parse(text).body[0], lines
     except Foreign as foreign:
         number = foreign.node.lineno
         line = lines[number - 1].strip()

@@ -22,6 +22,9 @@ def refuse_values_that_differ(function, parents):
             _refuse_not(node, parents)
         elif isinstance(node, ast.Compare):
             _refuse_comparison(node)
+            if _is_of_counts(node, function) and _is_computed_with(node, parents):
+                why = "here this is Python's True or False, on a GPU one bit: give it a name first"
+                raise Foreign(node, why)
     _Counted().run(function.body, set())
 
 
@@ -79,6 +82,27 @@ def _refuse_comparison(node):
         raise Foreign(node, "`is` is for None alone and `in` for nothing: compare with ==")
 
 
+def _is_of_counts(comparison, function):
+    """True if a comparison is one of a loop's number with what is known when Triton compiles."""
+    loops = (node for node in ast.walk(function) if isinstance(node, ast.For))
+    counts = {loop.target.id for loop in loops if not _is_unrolled(loop)}
+    arguments = function.args.args + function.args.posonlyargs
+    known = {a.arg for a in arguments if a.annotation and "constexpr" in ast.unparse(a.annotation)}
+    names = _names(comparison, ast.Load)
+    return bool(names & counts) and names <= counts | known
+
+
+def _is_unrolled(loop):
+    return ast.unparse(loop.iter.func).endswith(".static_range")
+
+
+def _is_computed_with(comparison, parents):
+    whole = parents[comparison]
+    if isinstance(whole, ast.UnaryOp):
+        return not isinstance(whole.op, ast.Not)
+    return isinstance(whole, ast.BinOp) and not isinstance(whole.op, ast.BitAnd | ast.BitOr)
+
+
 class _Counted:
     """Follows the statements of a function, and the names of loops that are over."""
 
@@ -104,13 +128,12 @@ class _Counted:
         number = {loop.target.id}
         for _ in range(2):  # what the body leaves over is so in its next turn
             over = over | self.run(loop.body, over - number) - number
-        is_unrolled = ast.unparse(loop.iter.func) == "tl.static_range"
-        return over - number if is_unrolled else over | number
+        return over - number if _is_unrolled(loop) else over | number
 
     def _refuse(self, part, over):
-        loaded = [n for n in ast.walk(part) if isinstance(n, ast.Name)]
-        for node in loaded:
-            if node.id in over and not isinstance(node.ctx, ast.Store):
+        for node in ast.walk(part):
+            is_name = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
+            if is_name and node.id in over:
                 why = f"`{node.id}` counts a loop that is over, and is undefined then on a GPU"
                 raise Foreign(node, why)
 

@@ -23,7 +23,7 @@ def refuse_word(node, parents, own):
     elif isinstance(node, ast.Attribute):
         _refuse_attribute(node, parents)
     elif isinstance(node, ast.Call):
-        _refuse_call(node, own)
+        _refuse_call(node, parents, own)
     elif isinstance(node, ast.Constant | ast.JoinedStr):
         _refuse_constant(node, parents)
 
@@ -80,7 +80,7 @@ def _is_annotation(node, parents):
     return isinstance(assignment, ast.AnnAssign) and assignment.annotation is node
 
 
-def _refuse_call(node, own):
+def _refuse_call(node, parents, own):
     called = node.func
     if isinstance(called, ast.Name) and called.id in own:
         raise Foreign(node, f"`{called.id}` is a value, which cannot be called")
@@ -89,12 +89,20 @@ def _refuse_call(node, own):
     for keyword in node.keywords:
         if keyword.arg is None or keyword.arg.startswith("_"):
             raise Foreign(node, f"no call takes `{ast.unparse(keyword)}`")
-    if ast.unparse(called) in language.PRINTS and not (node.args and _is_text(node.args[0])):
+    if ast.unparse(called) == "print" and not isinstance(parents[node], ast.Expr):
+        raise Foreign(node, "a print gives no value: let it stand alone")
+
+
+def refuse_print(node):
+    """Raise `Foreign` for a print that the interpreter does and a GPU does not."""
+    is_print = isinstance(node, ast.Call) and ast.unparse(node.func) in language.PRINTS
+    if is_print and not (node.args and _is_text(node.args[0])):
         values = ", ".join(map(ast.unparse, node.args))
+        text = f"{values}: ".replace('"', "'")
         raise Foreign(
             node,
-            f"a print on a GPU begins with a text: write tl.device_print(\"{values}: \", {values}), "
-            "or remove it",
+            "this print helps here, but on a GPU a print begins with a text: remove it, or write "
+            f'tl.device_print("{text}", {values})',
         )
 
 

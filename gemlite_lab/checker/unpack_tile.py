@@ -5,19 +5,25 @@ from functools import cache, partial
 
 import torch
 
-from gemlite_edu.packing.plane_tiles import PlaneTiles, pack_with_high
+from gemlite_edu.packing.plane_tiles import DEPTH, PlaneTiles, pack_with_high
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.triton_answers import product_of
 from gemlite_lab.sandbox.triton_products import dequantized
 
-_SHAPES = {  # (nbits, word_bits): (N, K); K is ragged and exceeds one tile of 32-bit words
-    (4, 32): (33, 272),
-    (2, 16): (9, 528),
-    (1, 8): (9, 1040),
-    (8, 32): (3, 144),
-    (4, 8): (5, 272),
-    (3, 32): (9, 400),
+# (nbits, word_bits): N. K is ragged and exceeds one tile. Every width of code stands in words of
+# every width that holds several: codes of 3 bits are planes of 2 bits, and of 1 bit in words half
+# as wide.
+_ROWS = {
+    (4, 32): 33,
+    (3, 32): 9,
+    (3, 16): 9,
+    (8, 32): 3,
+    (4, 8): 5,
+    (1, 32): 9,
+    (2, 8): 9,
+    (4, 16): 5,
+    (8, 16): 3,
 }
 
 
@@ -37,11 +43,13 @@ class _TileCase(cases.CodesCase):
 
 @cache
 def _tile_cases():
-    exact = [
-        _tile_case(cases.codes(nbits, *shape, seed=nbits), word_bits)
-        for (nbits, word_bits), shape in _SHAPES.items()
-    ]
+    exact = [_exact_case(N, *widths) for widths, N in _ROWS.items()]
     return [*exact, _tile_case(cases.real_codes(), 32)]
+
+
+def _exact_case(N, nbits, word_bits):
+    K = PlaneTiles(nbits, DEPTH, None, word_bits).tile + DEPTH
+    return _tile_case(cases.codes(nbits, N, K, seed=nbits), word_bits)
 
 
 def _tile_case(codes, word_bits):
@@ -67,7 +75,7 @@ UNPACK_TILE = Exercise(
     dtype=torch.float32,
     is_kernel=False,
     is_triton=True,
-    compiled_cases=(3, 1, 4),
+    compiled_cases=(3, 2, 4),
     hints=(
         "One expression on the whole tensor of words: bring the field to the low end, then cut off "
         "what lies above it.",

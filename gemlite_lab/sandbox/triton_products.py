@@ -18,13 +18,13 @@ from gemlite_edu.runners.interpreter.loads import count_loads
 from gemlite_edu.runners.triton import launch, replaced
 
 BLOCK_M, BLOCK_N = 16, 32
-_BLOCK_OF_CODES = 512  # rows of a program in the interpreter, which is slow for each program
+_MANY_ROWS, _BLOCK_OF_MANY = 64, 512  # the interpreter is slow for each program
 
 
 def dequantized(unpack, words, high, layout, N, device="cpu"):
     """The codes (N, K) float32 of `words` and `high` in `layout`, by an answer to unpack_tile."""
     is_interpreted = device == "cpu"
-    block = _BLOCK_OF_CODES if is_interpreted else BLOCK_N
+    block = _BLOCK_OF_MANY if is_interpreted and N > _MANY_ROWS else BLOCK_N
     dense = torch.full((N, layout.padded_K), torch.nan, device=device)
     launch(
         replaced("dequantize_weights", is_interpreted, {"unpack": unpack}), is_interpreted,
@@ -68,23 +68,31 @@ def splitk_group_product(kernel, x, W_q, scales, zeros, group_size, block_k, chu
     return partial.sum(0).cpu()
 
 
-def transposed_product(kernel, x, packed, scales, zeros, group_size, config, device="cpu"):
-    """y (M, K) of an answer to mixed_mm_transposed."""
+def transposed_product(
+    kernel, x, packed, scales, zeros, group_size, config, device="cpu",
+    interpreted_dtype=torch.float32,
+):  # fmt: skip
+    """y (M, K) of an answer to mixed_mm_transposed.
+
+    interpreted_dtype: DTYPE in the interpreter; in float32 nothing is rounded.
+    """
     weight = Int4Weight(*(t.to(device) for t in (packed, scales, zeros)), group_size)
     with OutputsStartAsNaN():
         y = fused(
             x.to(device), weight, transposed=True, config=config,
-            replace={"mixed_mm_transposed": kernel},
+            replace={"mixed_mm_transposed": kernel}, interpreted_dtype=interpreted_dtype,
         )  # fmt: skip
     return y.cpu()
 
 
 def splitk_scales_product(
-    kernel, x, packed, scales, zeros, group_size, block_k, splits, device="cpu"
-):
+    kernel, x, packed, scales, zeros, group_size, block_k, splits, device="cpu",
+    interpreted_dtype=torch.float32,
+):  # fmt: skip
     """y (M, N) float32 of an answer on the grid (N / 32, M / 16, splits), summed over splits.
 
     On the CPU the interpreter checks every access. Elements that the answer never stores are NaN.
+    interpreted_dtype: DTYPE in the interpreter; in float32 nothing is rounded.
     """
     is_interpreted = device == "cpu"
     tensors = x, packed, scales, zeros = [t.to(device) for t in (x, packed, scales, zeros)]
@@ -94,7 +102,7 @@ def splitk_scales_product(
         replaced("mixed_mm", is_interpreted, {"mixed_mm": kernel}), is_interpreted,
         (-(-N // BLOCK_N), -(-M // BLOCK_M), splits), *tensors, partial, M, N, x.shape[1],
         *packed.stride(), *scales.stride(), GROUP=group_size, SPLIT_K=splits,
-        DTYPE=triton_dtype(torch.float32 if is_interpreted else x.dtype), BLOCK_M=BLOCK_M,
+        DTYPE=triton_dtype(interpreted_dtype if is_interpreted else x.dtype), BLOCK_M=BLOCK_M,
         BLOCK_N=BLOCK_N, BLOCK_K=block_k, watched=is_interpreted,
     )  # fmt: skip
     return partial.sum(0).cpu()

@@ -10,7 +10,7 @@ import triton.language as tl
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_lab.checker import EXERCISES, triton_language
 from gemlite_lab.checker.check import check
-from gemlite_lab.checker.triton_text import refuse_foreign
+from gemlite_lab.checker.triton_text import refuse_foreign, refuse_prints
 
 HERE = Path(__file__).parent
 TRITON = [name for name in EXERCISES if EXERCISES[name].is_triton]
@@ -37,6 +37,8 @@ STATEMENTS = (
     "    x = NBITS or words\n",
     "    words = words >> (field and NBITS)\n",
     "    words = words >> (NBITS * (field or 1))\n",
+    "    for i in range(3):\n        words += ~(i < 2)\n",
+    "    for i in tl.range(3):\n        words += (i < 2) + (i == NBITS)\n",
     "    import sys\n",
     "    from sys import path\n",
     "    global seen\n    seen = 1\n",
@@ -129,8 +131,29 @@ def test_a_text_that_the_function_only_claims_to_have_is_not_read():
         check("unpack_tile", unpack_tile)
 
 
-def test_prints_and_assembly_say_what_to_do():
-    printed = sentence_on(HEAD + "    print(words)\n" + RIGHT)
-    assert "begins with a text: write tl.device_print(" in printed
-    assembled = sentence_on(HEAD + "    tl.inline_asm_elementwise(words)\n" + RIGHT)
-    assert "interpreter cannot run assembly" in assembled
+def test_assembly_is_refused_with_what_to_do():
+    sentence = sentence_on(HEAD + "    tl.inline_asm_elementwise(words)\n" + RIGHT)
+    assert "interpreter cannot run assembly: write it in Triton's own operations" in sentence
+
+
+def printing(words, field: tl.constexpr, NBITS: tl.constexpr):
+    if field == 0:
+        print(words)
+    return (words >> (NBITS * field)) & ((1 << NBITS) - 1)
+
+
+def test_a_print_helps_until_the_answer_is_right(capsys):
+    with pytest.raises(KernelTextError) as caught:
+        check("unpack_tile", printing)
+    assert str(caught.value).startswith(
+        "unpack_tile, line 3: this print helps here, but on a GPU a print begins with a text: "
+        'remove it, or write tl.device_print("words: ", words), at '
+    )
+    assert capsys.readouterr().out.startswith("[[")
+
+
+def test_a_print_that_a_gpu_knows_may_stay():
+    for call in ('print("words: ", words)', 'tl.device_print("words", words)', 'print(f"{field}")'):
+        text = HEAD + f"    {call}\n" + RIGHT
+        refuse_foreign("unpack_tile", text)
+        refuse_prints("unpack_tile", text)

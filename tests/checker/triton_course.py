@@ -1,6 +1,5 @@
 """What a course on Triton teaches: each function uses words that an answer may use."""
 
-# ruff: noqa: F821
 import triton
 import triton.language as tl
 
@@ -56,5 +55,5 @@ def many(x, FLAG: tl.constexpr = True, N: tl.constexpr = None):
     while a.sum() < 3 and FLAG:
         a += 1
     x = tl.cast(a, tl.float16, bitcast=True) if a.dtype.is_int() else a.to(triton.language.float32)
-    value = not FLAG
-    return tl.join(tl.load(*pairs), len(x.shape) + int(2.0) + i)
+    is_off = not FLAG
+    return tl.join(tl.load(*pairs), len(x.shape) + int(2.0) + i, is_off)

@@ -23,6 +23,12 @@ class LoopNumber(int):
     def __neg__(self):
         return _wrapped(-int(self))
 
+    def to(self, dtype):
+        """A tensor of another type, as Triton makes of the number that a loop counts."""
+        from triton.runtime.interpreter import interpreter_semantic
+
+        return interpreter_semantic.to_tensor(int(self)).to(dtype)
+
 
 def counted(*bounds, **_):
     """Like Python's range and Triton's, whose options say nothing about the numbers."""

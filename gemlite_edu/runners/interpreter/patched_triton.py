@@ -6,11 +6,13 @@ implements in Triton (`tl.zeros`, `tl.cdiv`), unless TRITON_INTERPRET is set for
 """
 
 import inspect
+import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from functools import cache
 from typing import NamedTuple
 
+from gemlite_edu.runners.interpreter.hints import HINTS
 from gemlite_edu.runners.interpreter.loop_numbers import counted
 
 
@@ -101,12 +103,30 @@ def _get_np_dtype(dtype):
 
 
 def _patch_lang_tensor(tensor, *others):
-    """Triton 3.6 makes an int of a one-element array, which numpy 2.4 no longer does."""
+    """Triton 3.6 makes an int of a one-element array, which numpy 2.4 no longer does.
+
+    It also calls a tensor of many elements true. Triton's own functions rely on that, and Triton's
+    compiler refuses it in a kernel.
+    """
     _triton().patch_lang_tensor(tensor, *others)
     tensor.__index__ = lambda self: int(self.handle.data.item())
+    tensor.__bool__ = _truth_of
+
+
+def _truth_of(tensor):
+    if tensor.handle.data.size > 1:
+        if sys._getframe(1).f_globals["__name__"].startswith("triton."):
+            return True
+        raise ValueError(
+            f"a tensor of {tensor.handle.data.size} elements is neither true nor false: "
+            "choose with tl.where, and join comparisons with & and |"
+        )
+    return bool(tensor.handle.data.item())
 
 
 def _patch_lang_core(lang, *others):
-    """The interpreter's, with loops that count as on a GPU."""
+    """The interpreter's, with loops that count as on a GPU, and hints that must be true."""
     _triton().patch_lang_core(lang, *others)
     lang.range = counted
+    for name, hint in HINTS.items():
+        setattr(lang, name, hint)
