@@ -38,7 +38,9 @@ def test_files(*names):
 
 
 FAST_TESTS, TERNARY_TESTS = test_files("fast", "fast_calls"), test_files("ternary")
-TRITON_TESTS = test_files("mixed_mm", "linear", "triton")  # the longest tests first
+TRITON_TESTS = test_files(
+    "mixed_mm", "linear", "triton", "triton_builds"
+)  # the longest tests first
 TIMED_TESTS = test_files("bench")
 EDGE_CASES = [sys.executable, str(GPU_TESTS / "edge_cases.py")]
 LESSONS = ("notebooks", "solutions")
@@ -67,7 +69,7 @@ def ternary():
 
 
 def triton():
-    """Every Triton kernel against the oracle, and the layers that use them."""
+    """Every Triton kernel against the oracle, the layers that use them, and every build."""
     return run_shared(*TRITON_TESTS)
 
 

@@ -1,5 +1,7 @@
 """What the interpreter finds in a launch: races, reads of nothing, values a GPU leaves open."""
 
+import re
+
 import pytest
 import torch
 import triton.language as tl
@@ -189,3 +191,50 @@ def test_undefined_values_that_nothing_depends_on_are_none_of_our_business():
         y = run(undefined_lanes_are_dropped, programs=1, x=x)
     assert y[:4].tolist() == [0, 1 << 8, 2 << 16, 3 << 24] and y[4:].isnan().all()
     assert loads["x"].times == 1
+
+
+def knows_where_it_runs(x_ptr, y_ptr):
+    tl.store(y_ptr, (x_ptr.to(tl.int64) >> 40) * 1.0)
+
+
+def promises_too_much(x_ptr, y_ptr):
+    tl.store(y_ptr + tl.max_contiguous(tl.arange(0, 8) * 2, 2), 1.0)
+
+
+def promises_multiples(x_ptr, y_ptr):
+    tl.store(y_ptr + tl.multiple_of(tl.arange(0, 8) + 1, 2), 1.0)
+
+
+def promises_a_constant(x_ptr, y_ptr):
+    tl.store(y_ptr + tl.max_constancy(tl.arange(0, 8), 4), 1.0)
+
+
+def asks_whether_a_block_is_true(x_ptr, y_ptr):
+    if tl.load(x_ptr + tl.arange(0, 8)) > 0:
+        tl.store(y_ptr, 1.0)
+
+
+@pytest.mark.parametrize(
+    "kernel, why",
+    [
+        (knows_where_it_runs, "makes a number of an address, which is another one on a GPU"),
+        (promises_too_much, "tl.max_contiguous promises 2, which is not true here"),
+        (promises_multiples, "tl.multiple_of promises 2, which is not true here"),
+        (promises_a_constant, "tl.max_constancy promises 4, which is not true here"),
+        (asks_whether_a_block_is_true, "a tensor of 8 elements is neither true nor false"),
+    ],
+)
+def test_what_only_the_interpreter_would_take_is_refused(kernel, why):
+    with pytest.raises(Exception, match=re.escape(why)):
+        run(kernel, programs=1)
+
+
+def promises_what_is_true(x_ptr, y_ptr):
+    for i in tl.range(2):
+        at = tl.max_contiguous(tl.multiple_of(i * 8 + tl.arange(0, 8), 8), 8)
+        group = tl.max_constancy((at // 4)[:, None], [4, 1])
+        tl.store(y_ptr + at[:, None] + group * 0 + i.to(tl.int64) * 0, 1.0)
+
+
+def test_true_promises_and_casts_of_a_count_pass():
+    assert run(promises_what_is_true, programs=1)[:16].tolist() == [1.0] * 16

@@ -51,8 +51,13 @@ class Accesses:
         def checked_cas(builder, pointers, *rest):
             return cas(builder, self._reach(builder, pointers, None, CHANGED), *rest)
 
+        def refused(builder, pointers, *rest):
+            raise KernelFault(
+                f"{self._where()}: makes a number of an address, which is another one on a GPU"
+            )
+
         checked = checked_load, checked_store, checked_rmw, checked_cas
-        return dict(zip(names, checked, strict=True))
+        return dict(zip(names, checked, strict=True)) | {"create_ptr_to_int": refused}
 
     def _reach(self, builder, pointers, active, did):
         """The pointers with real addresses, if the access is allowed."""
