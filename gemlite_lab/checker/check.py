@@ -86,7 +86,7 @@ def check(name, answer):
             if exercise.is_triton:
                 refuse_prints(name, triton_answers.text_of(name, answer))
             compiling.finish()
-            note = what_was_not_compiled()
+            note = what_was_not_compiled() + triton_answers.not_run_on_gpu(exercise)
         where = "" if device == "cpu" else " on your GPU"
         exact = sum(line is None for line in lines)
         within = f"within {exercise.tolerance} in every case"

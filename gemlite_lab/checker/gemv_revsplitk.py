@@ -10,6 +10,7 @@ from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import CheckFailed, Exercise
 from gemlite_lab.checker.tiled_cases import (
     BLOCK_N,
+    added_atomically,
     exact_tiled,
     real_tiled,
     wide_tiled,
@@ -38,7 +39,7 @@ def _cases():
         wide_tiled(4, 8, 64, N=33, K=64),
         exact_tiled(4, 16, None, N=1, K=2176),  # 34 tiles
         with_more_rows(exact_tiled(4, 8, None, N=1, K=32, M=2), 3),
-        exact_tiled(4, 8, None, N=70, K=32),
+        added_atomically(exact_tiled(4, 8, None, N=70, K=32)),
     ]
 
 
@@ -58,9 +59,8 @@ def _expected(case):
 
 
 def _run(answer, case, device):
-    y, loads = product_of(
-        answer, tiled_product, _NAME, _NAME, case.x, case.weight, case.config, device
-    )
+    operands = case.x, case.weight, case.config, device, case.is_atomic
+    y, loads = product_of(answer, tiled_product, _NAME, _NAME, *operands)
     right, bound = _expected(case)
     limit = _loads_needed(case)
     for name, times in loads.items():

@@ -22,12 +22,13 @@ _MAX_QUANTA = 2**24  # float32 sums are exact up to this
 class TiledCase(GroupedCase):
     """A `GroupedCase` in words of word_bits, with K split into chunks.
 
-    is_fma: the kernel gets -z s in place of z.
+    is_fma: the kernel gets -z s in place of z. is_atomic: the chunks are added by atomics.
     """
 
     word_bits: int
     chunks: int
     is_fma: bool
+    is_atomic: bool = False
 
     @property
     def weight(self):
@@ -59,6 +60,11 @@ def exact_tiled(nbits, word_bits, group_size, N, K, chunks=1, M=1, is_fma=False,
     """
     grouped = exact_grouped(nbits, group_size or K, N, K, nbits + K if seed is None else seed)
     return _tiled(with_rows(grouped, M), word_bits, chunks, is_fma)
+
+
+def added_atomically(case):
+    """The case with chunks that are added by atomics, not in a second pass."""
+    return replace(case, label=f"{case.label}, ATOMIC", is_atomic=True)
 
 
 def with_more_rows(case, times):

@@ -4,10 +4,14 @@ import inspect
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import torch
+
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.runners.interpreter.watched import postpone
 from gemlite_lab.checker.runnable import runnable
 from gemlite_lab.sandbox.triton_runs import run_product
+
+_said_before = []
 
 
 class _Compiled(Exception):
@@ -67,6 +71,14 @@ class _Compilation:
     def finish(self):
         if self._result:
             self._result.result()
+
+
+def not_run_on_gpu(exercise):
+    """A line about what no GPU has run, once; "" for answers that are not in Triton."""
+    if not exercise.is_triton or torch.cuda.is_available() or _said_before:
+        return ""
+    _said_before.append(True)
+    return "  (compiled for a GPU, and run in Triton's interpreter: no GPU was found here)\n"
 
 
 def compile_for_gpu(exercise, answer):

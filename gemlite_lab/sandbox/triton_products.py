@@ -36,7 +36,7 @@ def dequantized(unpack, words, high, layout, N, device="cpu"):
     return dense[:, : layout.K].cpu()
 
 
-def tiled_product(answer, name, kernel, x, weight, config=None, device="cpu"):
+def tiled_product(answer, name, kernel, x, weight, config=None, device="cpu", atomic=False):
     """(y float32, {tensor: loads of it}) of `matmul(kernel, ...)` with the answer as `name`."""
     with count_loads({"scales": weight.scales, "zeros": weight.zeros}) as loads:
         with OutputsStartAsNaN():
@@ -44,7 +44,7 @@ def tiled_product(answer, name, kernel, x, weight, config=None, device="cpu"):
             weight = replace(weight, **{n: _moved(getattr(weight, n), device) for n in given})
             y = matmul(
                 kernel, x.to(device), weight, config, Epilogue(torch.float32),
-                replace={name: answer},
+                atomic=atomic, replace={name: answer},
             )  # fmt: skip
     return y.cpu(), {name: counted.times for name, counted in loads.items()}
 
