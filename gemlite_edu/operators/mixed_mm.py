@@ -129,7 +129,7 @@ def fused(
     config=None,
     dot_dtype=torch.float32,
     replace=None,
-    interpreted_dtype=None,
+    interpreted_dtype=torch.float32,
 ):
     """The product of a and an `Int4Weight` by the kernel `mixed_mm` or `mixed_mm_transposed`.
 
