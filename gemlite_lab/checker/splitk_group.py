@@ -11,10 +11,11 @@ from functools import cache, partial
 import torch
 
 from gemlite_edu.numbers import reference
-from gemlite_edu.numbers.bounds import dequantized_error_bound
+from gemlite_edu.numbers.bounds import dequantized_error_bound, scaled_weights_error_bound
 from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_lab.checker.cases import fresh
-from gemlite_lab.checker.exercise import Exercise
+from gemlite_lab.checker.compare import compare
+from gemlite_lab.checker.exercise import CheckFailed, Exercise
 from gemlite_lab.checker.triton_answers import product_of
 from gemlite_lab.sandbox.triton_products import splitk_group_product
 
@@ -123,7 +124,10 @@ def _weights(case):
 def _run(answer, case, device):
     operands = case.x, case.W_q, case.scales, case.zeros
     cut = case.group_size, case.block_k, case.chunks
-    return product_of(answer, splitk_group_product, *operands, *cut, device)
+    y = product_of(answer, splitk_group_product, *operands, *cut, device)
+    if not case.is_exact:
+        _refuse_early_rounding(y, case)
+    return y
 
 
 def _expected(case):
@@ -131,6 +135,19 @@ def _expected(case):
         return reference.matmul(case.x, _weights(case)).float(), None
     dense = ScaledProduct(case.x, _weights(case))
     return dense.exact(), dequantized_error_bound(dense, torch.float32, weight_dtype=torch.float16)
+
+
+def _refuse_early_rounding(y, case):
+    """Raise CheckFailed for a y that is only right if each step to a weight may round to fp16."""
+    right, bound = _expected(case)
+    mismatch = compare("y", y, right, bound, torch.float32)
+    steps = ScaledProduct(case.x, case.W_q, scales=case.scales.T, zeros=case.zeros.T)
+    looser = scaled_weights_error_bound(steps, torch.float32, compute_dtype=torch.float16)
+    if mismatch and compare("y", y, right, looser, torch.float32) is None:
+        raise CheckFailed(
+            f"splitk_group is wrong on {case.label}: {mismatch}. Something is rounded to fp16 "
+            "before the weight is: (code - zero) * scale is float32, and then it is rounded once"
+        )
 
 
 def _unsplit(case):

@@ -48,7 +48,7 @@ def _tile_cases():
 
 
 def _exact_case(N, nbits, word_bits):
-    K = PlaneTiles(nbits, DEPTH, None, word_bits).tile + DEPTH
+    K = 32 * (32 // nbits) + DEPTH
     return _tile_case(cases.codes(nbits, N, K, seed=nbits), word_bits)
 
 
