@@ -15,8 +15,8 @@ from types import FunctionType, ModuleType
 
 from gemlite_edu.kernels.triton import FOLDER, INT4_KERNELS, KERNELS
 from gemlite_edu.runners.ahead_of_time import PlannedLaunch
-from gemlite_edu.runners.interpreter.loop_numbers import counted
 from gemlite_edu.runners.interpreter.patched_triton import interpreting
+from gemlite_edu.runners.interpreter.python_names import PYTHON_NAMES
 from gemlite_edu.runners.interpreter.watched import run_watched
 
 _FILE_OF = {"unpack": "dequantize"} | {name: name for name in (*KERNELS, *INT4_KERNELS)}
@@ -70,7 +70,7 @@ def _replaced(name, interpreted, functions):
             raise ValueError(f"{own_name!r} cannot be replaced: there are {', '.join(_FILE_OF)}")
         module = _load(_FILE_OF[own_name], mode, interpreted)
         if interpreted:
-            module.range = counted
+            vars(module).update(PYTHON_NAMES)
         setattr(module, own_name, _jitted(_in_scope_of(module, function), interpreted))
         if own_name == "unpack":
             module.MASKED_IN_PLACE = type(module.MASKED_IN_PLACE)(False)

@@ -40,3 +40,14 @@ def test_loops_of_a_kernel_count_so(kernel):
     y = torch.full((3,), torch.nan)
     launch(replaced("gemm_splitk", True, {"gemm_splitk": kernel}), True, (1,), y)
     assert y.tolist() == [-1, -1, 0]
+
+
+def chooses(y_ptr):
+    at = tl.arange(0, 4)
+    tl.store(y_ptr + at, max(min(at, 2), 1) * 1.0)
+
+
+def test_min_and_max_choose_element_by_element():
+    y = torch.full((4,), torch.nan)
+    launch(replaced("gemm_splitk", True, {"gemm_splitk": chooses}), True, (1,), y)
+    assert y.tolist() == [1, 1, 2, 2]
