@@ -36,6 +36,8 @@ def explain_compiler_error(output, replace=None):
         return KernelTextError(f"the compiler failed:\n{output.strip()}")
     texts = {name: without_first_newline(text) for name, text in (replace or {}).items()}
     file_name, line, message = next((f for f in found if f[0] in texts), found[0])
+    if file_name.endswith(".h"):  # of the compiler's own
+        file_name, line = _named_place(texts, output) or (file_name, line)
     lines = texts.get(file_name, "").splitlines()
     own = lines[int(line) - 1].strip() if 0 < int(line) <= len(lines) else ""
     quoted = f"\n    {own}" if own else ""
@@ -45,6 +47,12 @@ def explain_compiler_error(output, replace=None):
         message += f" (that line is not yours: it uses your {', '.join(texts)})"
         quoted = "".join(_own_line(name, text, output) for name, text in texts.items())
     return KernelTextError(f"{Path(file_name).name}, line {line}: {message}{quoted}")
+
+
+def _named_place(texts, output):
+    """The first (text, line) that the compiler names with its error, if it names one."""
+    places = re.findall(r"^(\w+)[:(](\d+)\b", output, re.MULTILINE)
+    return next((place for place in places if place[0] in texts), None)
 
 
 def _quoted_line(output):

@@ -38,9 +38,8 @@ KEYWORDS = frozenset(
     void volatile wchar_t while xor xor_eq final override defined half half2 nv_bfloat16
     nv_bfloat162 dim3 threadIdx blockIdx blockDim gridDim warpSize min max""".split()
 )
-_VECTOR_TYPE = re.compile(
-    r"u?(?:char|short|int|long|longlong)[1-4]|(?:float|double)[1-4]|u?int\d+_t"
-)
+VECTOR = re.compile(r"u?(?:char|short|int|long|longlong)[1-4]|(?:float|double)[1-4]")
+_SIZED = re.compile(r"u?int\d+_t")
 
 
 def check_directives(lines, kernel_words, refuse):
@@ -81,7 +80,7 @@ def _check_name(line, own, kernel_words, refuse):
     name, what = line.tokens[0].text, f"must not #{line.name}"
     if line.name == "undef" and name not in own:
         refuse(line.line, f"{what} {name}, which is not its own: leave the line out")
-    if name in KEYWORDS or _VECTOR_TYPE.fullmatch(name):
+    if name in KEYWORDS or VECTOR.fullmatch(name) or _SIZED.fullmatch(name):
         refuse(line.line, f"{what} {name}, a word of CUDA C++: give your macro another name")
     if _RESERVED.match(name) or OF_THE_SIMULATOR.fullmatch(name):
         refuse(line.line, f"{what} {name}, a name of compilers: give your macro another name")

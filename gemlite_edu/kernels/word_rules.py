@@ -4,6 +4,7 @@ from gemlite_edu.kernels.declarations import behind_angles, closing
 from gemlite_edu.kernels.directive_rules import (
     GUARDS,
     OF_THE_SIMULATOR,
+    VECTOR,
     check_pragma,
     is_asm,
     text_of_string,
@@ -18,7 +19,7 @@ from gemlite_edu.kernels.host_words import (
     LIKE_A_NUMBER,
     NOT_IN_CUDA,
 )
-from gemlite_edu.kernels.tokens import ODD, STRING, WORD, tokens_of
+from gemlite_edu.kernels.tokens import NUMBER, ODD, STRING, WORD, tokens_of
 
 _LONGEST_LIST = 300  # tokens of a list of attributes
 _NO_TYPE = frozenset(
@@ -44,6 +45,7 @@ def check_words(code, refuse):
             refuse(token.line, "computes where its goto leads, which a GPU cannot")
     _check_attributes(code, refuse)
     _check_host_functions(code, refuse)
+    _check_vectors(code, refuse)
 
 
 def _is_declared_empty(code, index):
@@ -138,6 +140,30 @@ def _check_host_functions(code, refuse):
         is_call = index + 1 < len(code) and code[index + 1].text == "("
         if before not in (".", "->") and word not in (own_functions if is_call else own):
             refuse(token.line, f"uses {word}, a function of the host, which a GPU cannot call")
+
+
+def _check_vectors(code, refuse):
+    """Refuse float4(1, 2, 3, 4), (float4)(1) and their like: a vector has no constructor."""
+    for index, token in enumerate(code):
+        if not VECTOR.fullmatch(token.text):
+            continue
+        behind = [t.text for t in code[index + 1 : index + 3]]
+        start = index + 1
+        if behind[:1] == [")"] and code[index - 1].text == "(":
+            start += 1  # a cast
+        elif behind == [">", "("] and code[index - 2].text == "static_cast":
+            start += 1
+        elif len(behind) == 2 and code[index + 1].kind == WORD and behind[1] == "(":
+            start += 1  # a variable
+        while start < len(code) and code[start].text == "(":
+            start += 1
+        is_open = start > index + 1 and code[start - 1].text in ("(", ")")
+        if is_open and code[start : start + 1] and code[start].kind == NUMBER:
+            refuse(
+                token.line,
+                f"makes a {token.text} of numbers in parentheses, which CUDA's vectors cannot: "
+                f"write make_{token.text}(...)",
+            )
 
 
 def _own_names(code):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -29,6 +30,8 @@ _KERNEL_FLAGS = (
     "-fno-semantic-interposition -ffp-contract=off "
     "-fno-builtin-malloc -fno-builtin-free -fcheck-new"
 ).split()
+if platform.machine() in ("x86_64", "AMD64"):
+    _KERNEL_FLAGS.append("-mlong-double-64")  # as nvcc has it
 # The runner that loads this library already has the C and C++ libraries.
 _LIBRARY_FLAGS = "-shared -nodefaultlibs -lgcc".split()
 # A kernel that calls one of these gets the runner's: the device heap's malloc, free, new, new[],

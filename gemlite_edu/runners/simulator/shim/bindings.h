@@ -4,6 +4,8 @@
 
 #include <utility>
 
+const int warpSize = 32;
+
 #define SIM_NOT_WATCHED __attribute__((no_sanitize("thread")))
 
 template <typename... Parameters, size_t... I>

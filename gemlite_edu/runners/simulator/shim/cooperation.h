@@ -10,9 +10,12 @@ struct dim3 {
   constexpr operator uint3() const { return {x, y, z}; }
 };
 
+#ifndef SIM_READ_ONLY  // the runner writes what a kernel reads
+#define SIM_READ_ONLY
+#endif
 struct SimHere {
-  uint3 thread_index, block_index;
-  dim3 block_size, grid_size;
+  SIM_READ_ONLY uint3 thread_index, block_index;
+  SIM_READ_ONLY dim3 block_size, grid_size;
 };
 
 // What an atomic operation leaves where it found a number. Numbers are as wide as the access.

@@ -1,7 +1,9 @@
 // What CUDA C++ has and the host compiler lacks, in terms of the runner (runner.cpp).
 // The simulator includes it before a kernel's text, as nvcc does with its own.
 #pragma once
+#define SIM_READ_ONLY const
 #include <cstdint>
+#include "plain_types.h"
 // Of g++'s <math.h> most of the time would go to special functions, which CUDA has not.
 #undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #include <math.h>
@@ -16,7 +18,6 @@
 #include <initializer_list>
 #include <limits>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 #include "atomics.h"

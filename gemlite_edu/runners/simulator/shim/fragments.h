@@ -3,6 +3,8 @@
 #include "cuda_runtime.h"
 #include "fragment_table.h"
 
+constexpr int SIM_LANES = 32;  // of a warp
+
 namespace nvcuda {
 namespace wmma {
 
@@ -17,17 +19,17 @@ template <typename Use>
 struct SimOperand;
 template <>
 struct SimOperand<matrix_a> {
-  static constexpr int count_elements(int m, int, int k) { return m * k / warpSize; }
+  static constexpr int count_elements(int m, int, int k) { return m * k / SIM_LANES; }
   static constexpr SimCell cell(int, int lane, int i) { return sim_cell_of_a(lane, i); }
 };
 template <>
 struct SimOperand<matrix_b> {
-  static constexpr int count_elements(int, int n, int k) { return n * k / warpSize; }
+  static constexpr int count_elements(int, int n, int k) { return n * k / SIM_LANES; }
   static constexpr SimCell cell(int, int lane, int i) { return sim_cell_of_b(lane, i); }
 };
 template <>
 struct SimOperand<accumulator> {
-  static constexpr int count_elements(int m, int n, int) { return m * n / warpSize; }
+  static constexpr int count_elements(int m, int n, int) { return m * n / SIM_LANES; }
   static constexpr SimCell cell(int m, int lane, int i) { return sim_cell_of_c(m, lane, i); }
 };
 
@@ -73,7 +75,7 @@ constexpr SimSpot sim_spot(int lane, int i) {
 // True if every `count` elements of a fragment are adjacent and aligned to their total size.
 template <typename Fragment, bool by_rows>
 constexpr bool sim_lies_in_pieces(int count) {
-  for (int lane = 0; lane < warpSize; ++lane) {
+  for (int lane = 0; lane < SIM_LANES; ++lane) {
     for (int i = 0; i < Fragment::num_elements; ++i) {
       const SimSpot spot = sim_spot<Fragment, by_rows>(lane, i);
       const SimSpot first = sim_spot<Fragment, by_rows>(lane, i / count * count);

@@ -42,6 +42,11 @@ struct SimPairArithmetic {
   friend Pair& operator-=(Pair& a, Pair b) { return a = a - b; }
   friend Pair& operator*=(Pair& a, Pair b) { return a = a * b; }
   friend Pair& operator/=(Pair& a, Pair b) { return a = a / b; }
+  friend Pair operator+(Pair a) { return a; }
+  friend Pair& operator++(Pair& a) { return a += Pair(1.0f, 1.0f); }
+  friend Pair& operator--(Pair& a) { return a -= Pair(1.0f, 1.0f); }
+  friend Pair operator++(Pair& a, int) { const Pair before = a; ++a; return before; }
+  friend Pair operator--(Pair& a, int) { const Pair before = a; --a; return before; }
 
   friend Pair __lowhigh2highlow(Pair a) { return {a.y, a.x}; }
   friend float __low2float(Pair a) { return a.x; }

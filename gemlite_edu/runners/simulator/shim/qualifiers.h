@@ -22,11 +22,11 @@
 // "used": an array that nothing writes must not become a constant.
 #define __shared__ __attribute__((used)) thread_local
 
-#define threadIdx (sim_here.thread_index)
-#define blockIdx (sim_here.block_index)
-#define blockDim (sim_here.block_size)
-#define gridDim (sim_here.grid_size)
-constexpr int warpSize = 32;
+#define threadIdx sim_here.thread_index
+#define blockIdx sim_here.block_index
+#define blockDim sim_here.block_size
+#define gridDim sim_here.grid_size
+extern const int warpSize;  // no constant that an array's size could be: bindings.h has its value
 
 // nvcc knows these names of glibc without an include.
 typedef unsigned short ushort;

@@ -13,12 +13,6 @@ struct SimSixteenBits : SimSixteenBitArithmetic<SimSixteenBits<Format, Powers>>,
                         SimSixteenBitMath<SimSixteenBits<Format, Powers>, Powers> {
   uint16_t bits;
   SimSixteenBits() = default;
-  // Written out, because a copy that the compiler makes by itself has no line in the debug info.
-  SimSixteenBits(const SimSixteenBits& other) : bits(other.bits) {}
-  SimSixteenBits& operator=(const SimSixteenBits& other) {
-    bits = other.bits;
-    return *this;
-  }
   SimSixteenBits(float value) : bits(Format::encode(value)) {}
   SimSixteenBits(double value) : SimSixteenBits(sim_round_to_odd(value)) {}
   SimSixteenBits(int value) : SimSixteenBits(static_cast<double>(value)) {}
@@ -28,6 +22,11 @@ struct SimSixteenBits : SimSixteenBitArithmetic<SimSixteenBits<Format, Powers>>,
   SimSixteenBits(long long value) : SimSixteenBits(of(sim_exact_of(value))) {}
   SimSixteenBits(unsigned long long value) : SimSixteenBits(of(sim_exact_of(value))) {}
   operator float() const { return Format::decode(bits); }
+  // To and from what is volatile, and still copied trivially.
+  struct Raw { uint16_t bits; };
+  SimSixteenBits(Raw raw) : bits(raw.bits) {}
+  operator Raw() const volatile { return {bits}; }
+  void operator=(Raw raw) volatile { bits = raw.bits; }
 
   static SimSixteenBits of_bits(unsigned bits) {
     SimSixteenBits value;

@@ -31,10 +31,16 @@ void sim_copy_whole(T* to, const T* from) {
 
 constexpr size_t sim_vector_alignment(size_t bytes) { return bytes < 16 ? bytes : 16; }
 
+// Takes a field's value only in braces: float4 v = {1}, and not float4 v = 1.
+template <typename T>
+struct SimField {
+  T value;
+  constexpr SimField(T v) : value(v) {}
+};
 #define SIM_COPIED_WHOLE(NAME)                       \
   NAME() = default;                                  \
-  NAME(const NAME& other) { sim_copy_whole(this, &other); } \
-  NAME& operator=(const NAME& other) {               \
+  NAME(const NAME& other) noexcept { sim_copy_whole(this, &other); } \
+  NAME& operator=(const NAME& other) noexcept {      \
     sim_copy_whole(this, &other);                    \
     return *this;                                    \
   }
@@ -43,8 +49,10 @@ constexpr size_t sim_vector_alignment(size_t bytes) { return bytes < 16 ? bytes 
   inline NAME make_##NAME(T x) { return {x}; }
 #define SIM_VECTOR2(NAME, T)                                        \
   struct alignas(sim_vector_alignment(2 * sizeof(T))) NAME {        \
+    using SimVector = NAME;                                         \
     T x, y;                                                         \
-    NAME(T a, T b) : x(a), y(b) {}                                  \
+    constexpr NAME(SimField<T> a) : x(a.value), y(0) {}             \
+    constexpr NAME(T a, T b) : x(a), y(b) {}                        \
     void copy_fields(const NAME& o) { x = o.x, y = o.y; }           \
     SIM_COPIED_WHOLE(NAME)                                          \
   };                                                                \
@@ -52,11 +60,13 @@ constexpr size_t sim_vector_alignment(size_t bytes) { return bytes < 16 ? bytes 
 // Three fields are three accesses: such a vector is aligned as its fields are.
 #define SIM_VECTOR3(NAME, T)                                        \
   struct NAME {                                                     \
+    using SimVector = NAME;                                         \
     T x, y, z;                                                      \
     NAME() = default;                                               \
-    NAME(T a, T b, T c = 0) : x(a), y(b), z(c) {}                 \
-    NAME(const NAME& o) : x(o.x), y(o.y), z(o.z) {}                 \
-    NAME& operator=(const NAME& o) {                                \
+    constexpr NAME(SimField<T> a) : x(a.value), y(0), z(0) {}       \
+    constexpr NAME(T a, T b, T c = 0) : x(a), y(b), z(c) {}         \
+    NAME(const NAME& o) noexcept : x(o.x), y(o.y), z(o.z) {}        \
+    NAME& operator=(const NAME& o) noexcept {                       \
       x = o.x, y = o.y, z = o.z;                                    \
       return *this;                                                 \
     }                                                               \
@@ -64,8 +74,10 @@ constexpr size_t sim_vector_alignment(size_t bytes) { return bytes < 16 ? bytes 
   inline NAME make_##NAME(T a, T b, T c) { return {a, b, c}; }
 #define SIM_VECTOR4(NAME, T)                                        \
   struct alignas(sim_vector_alignment(4 * sizeof(T))) NAME {        \
+    using SimVector = NAME;                                         \
     T x, y, z, w;                                                   \
-    NAME(T a, T b, T c = 0, T d = 0) : x(a), y(b), z(c), w(d) {} \
+    constexpr NAME(SimField<T> a) : x(a.value), y(0), z(0), w(0) {} \
+    constexpr NAME(T a, T b, T c = 0, T d = 0) : x(a), y(b), z(c), w(d) {} \
     void copy_fields(const NAME& o) { x = o.x, y = o.y, z = o.z, w = o.w; } \
     SIM_COPIED_WHOLE(NAME)                                          \
   };                                                                \
