@@ -23,12 +23,14 @@ _OF_PACKAGE = (".cuh", ".cu", ".h")
 def flags_to_fill(compiler):
     """The flags that fill local variables, if the compiler knows them.
 
-    It then warns of no variable that may be read, because a right kernel may pass such a value on
+    What a function returns is then a variable of its own, or else it would get no fill. The
+    compiler warns of no variable that may be read, because a right kernel may pass such a value on
     to a shuffle, from which it takes another lane's.
     """
     command = [compiler, _FIRST, "-E", "-x", "c++", "/dev/null"]
     knows = subprocess.run(command, capture_output=True).returncode == 0
-    return [_FIRST, "-Wno-uninitialized", "-Wno-maybe-uninitialized"] if knows else []
+    fills = [_FIRST, "-fno-elide-constructors"]
+    return [*fills, "-Wno-uninitialized", "-Wno-maybe-uninitialized"] if knows else []
 
 
 def with_other_fill(flags):

@@ -6,12 +6,14 @@ HELPERS = """
 __device__ void small(float* out, float x) { if (x < 10) *out = x; }
 __device__ unsigned as_bits(float x) { unsigned bits; memcpy(&bits, &x, 4); return bits; }
 __device__ float helper(float x) { float found; small(&found, x); return found; }
+__device__ half2 half_of(float x) { half2 returned; returned.x = x; return returned; }
 """
 UNWRITTEN = {
     "sum": "float sum; for (int i = 0; i < 4; ++i) sum += x[i + t % 8];\ny[t] = sum;",
     "v": "float v[4]; for (int i = 0; i < 3; ++i) v[i] = x[i];\ny[t] = v[t % 4];",
     "found": "y[t] = helper(x[t]);",
     "h": "half2 h;\nh.x = x[t]; y[t] = h.y;",
+    "returned": "y[t] = half_of(x[t]).y;",
     "first": "y[t] = 1; int first; // by chance right\nif (first) y[t] = 1; else y[t] = 2;",
     "bits": "unsigned bits;\nbits |= as_bits(x[t]); y[t] = bits;",
     "s": "int s;\ny[t] = 7u >> s;",
