@@ -19,7 +19,7 @@ def _cases():
     return [
         pair_cases.weights_themselves(16),
         _without_zeros(pair_cases.exact(group_size=32, K=96)),
-        _without_zeros(pair_cases.exact(group_size=256, K=512, M=1)),
+        _without_zeros(pair_cases.of_a_full_block()),
         _without_zeros(pair_cases.extreme(group_size=128, K=384)),
         pair_cases.real_in_table(_LEVELS),
     ]

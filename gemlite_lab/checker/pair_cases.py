@@ -37,6 +37,19 @@ def exact(group_size, K, M=16, seed=None):
     return with_rows(exact_grouped(NBITS, group_size, _N, K, K if seed is None else seed), M)
 
 
+def of_a_full_block():
+    """An exact case of 32 warps, the most of a block, of which two have more to do than the rest."""
+    N, K, group_size = 16, 34 * TILE, 256
+    W_q = torch.randint(0, 2**NBITS, (N, K), generator=torch.Generator().manual_seed(0))
+    n, group, i = torch.arange(N).view(-1, 1), torch.arange(K // group_size), torch.arange(K // 64)
+    x = torch.zeros(1, K, dtype=torch.float16)
+    x[0, 64 * i + 13 * i % 64] = (1.0 - 2 * (i % 2)).half()
+    label = f"{NBITS}-bit, groups of {group_size}, M = 1, N = {N}, K = {K}"
+    scales, zeros = 2.0 ** ((2 * n + 3 * group) % 5 - 4), (7 * n + 3 * group + 1) % 2.0**NBITS
+    W_q = W_q.to(torch.uint8)
+    return GroupedCase(label, NBITS, group_size, W_q, scales, zeros, x, is_exact=True)
+
+
 def extreme(group_size, K):
     """A case, also exact, with one row of very large x and one row of subnormal x."""
     case = exact(group_size, K, M=2)
