@@ -16,6 +16,13 @@ _ASM = (
     "#else, and the same in C++ between that and #endif)"
 )
 
+_SIMULATED_TYPES = (
+    (r"\bsim_(fp16|bf16)::", ""),
+    (r"SimSixteenBits<SimHalfFormat, ?SimHalfPowers>", "half"),
+    (r"SimSixteenBits<SimBfloat16Format, ?SimBfloat16Powers>", "__nv_bfloat16"),
+    (r"SimPair<half ?>", "half2"),
+    (r"SimPair<__nv_bfloat16 ?>", "__nv_bfloat162"),
+)
 # (part of a compiler's message about a frequent mistake, what to do about it)
 _COMPILER_HINTS = (
     ("SimSixteenBits", " (x has the type X_T: make it a float with to_float(...) first)"),
@@ -41,8 +48,11 @@ def explain_compiler_error(output, replace=None):
     lines = texts.get(file_name, "").splitlines()
     own = lines[int(line) - 1].strip() if 0 < int(line) <= len(lines) else ""
     quoted = f"\n    {own}" if own else ""
-    message = explain_unknown_name(message, own or _quoted_line(output)) or message
-    message += next((hint for mark, hint in _COMPILER_HINTS if mark in message), "")
+    message = (
+        explain_unknown_name(message, own or _quoted_line(output), in_hole=bool(texts)) or message
+    )
+    hint = next((hint for mark, hint in _COMPILER_HINTS if mark in message), "")
+    message = _with_names_of_cuda(message) + hint
     if texts and file_name not in texts:
         message += f" (that line is not yours: it uses your {', '.join(texts)})"
         quoted = "".join(_own_line(name, text, output) for name, text in texts.items())
@@ -53,6 +63,14 @@ def _named_place(texts, output):
     """The first (text, line) that the compiler names with its error, if it names one."""
     places = re.findall(r"^(\w+)[:(](\d+)\b", output, re.MULTILINE)
     return next((place for place in places if place[0] in texts), None)
+
+
+def _with_names_of_cuda(message):
+    """The message without the simulator's own names of types."""
+    message = re.sub(r" \{aka '[^']*\bSim[^']*'\}", "", message)
+    for pattern, name in _SIMULATED_TYPES:
+        message = re.sub(pattern, name, message)
+    return message
 
 
 def _quoted_line(output):

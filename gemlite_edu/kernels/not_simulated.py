@@ -33,6 +33,10 @@ _ADVICE = (
 )
 _OLD = re.compile(r"__(shfl(_up|_down|_xor)?|ballot|any|all)")
 _OF_A_HEADER = re.compile(r"(FLT|DBL)_(MAX|MIN|EPSILON|DIG|MANT_DIG)")
+_OF_HALVES = re.compile(
+    r"__h(add|sub|mul|div|fma|neg|abs|eq|ne|lt|le|gt|ge|max|min|isnan|isinf|cmadd)2?(_\w+)?"
+    r"|__(low|high)2(float|half2?)|h2?(exp|log|sqrt|rsqrt|rcp|sin|cos|floor|ceil|rint|trunc)(2|10)?"
+)
 _HEADER = re.compile(r"did you mean 'sim_(fp16|bf16)::(\w+)'")
 _UNKNOWN = re.compile(
     "not declared|not been declared|does not name a type|is not a member of|has no member named|"
@@ -40,16 +44,21 @@ _UNKNOWN = re.compile(
 )
 
 
-def explain_unknown_name(message, line):
+def explain_unknown_name(message, line, in_hole=False):
     """One sentence about the CUDA name that the host's compiler does not know; None if it is none.
 
-    message: what the compiler says. line: of the text.
+    message: what the compiler says. line: of the text. in_hole: it fills a hole of a kernel.
     """
     if "<<<" in line:
         return _sentence("child<<<...>>> in a kernel", "a __device__ function")
     if not _UNKNOWN.search(message):
         return None
     header = _HEADER.search(message)
+    if header and in_hole:
+        return (
+            f"{header[2]} comes from <cuda_{header[1]}.h>, which this kernel does not include: "
+            "compute without it"
+        )
     if header:
         return f"{header[2]} comes from <cuda_{header[1]}.h>: include that first"
     named = re.search(r"'([^']+)'|([\w/.]+): No such file", message)
@@ -60,6 +69,8 @@ def explain_unknown_name(message, line):
 def _explain(name):
     if _OLD.fullmatch(name):
         return f"CUDA has {name} no more since sm_70: use {name}_sync, with a mask of the lanes"
+    if _OF_HALVES.fullmatch(name):
+        return f"{name} takes half or bfloat16 numbers, and gets none here: convert them first"
     if _OF_A_HEADER.fullmatch(name):
         return f"nvcc knows {name} only from <float.h>: write the number itself"
     for pattern, advice in _ADVICE:

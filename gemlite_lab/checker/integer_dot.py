@@ -5,6 +5,7 @@ from functools import cache, partial
 
 import torch
 
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker import cases
@@ -79,7 +80,10 @@ def _y_from_dp4a(answer, case, device):
     N = len(case.W_q)
     operands = _operands(_with_row_0_again(case) if N == _LIED_TO else case)
     kernel = _kernel(name, answer, case).with_changed_source(_with_counted_calls)
-    report = kernel.inspect(*operands)
+    try:
+        report = kernel.inspect(*operands)
+    except KernelTextError as error:
+        raise KernelTextError(str(error).replace("counted_dp4a", "__dp4a")) from None
     report.raise_findings()
     y, lied = report.y.long().split([N, len(operands[1]) - N], 1)
     calls = sum(line.lanes for line in report.lines if line.name == _CALLED)

@@ -38,7 +38,7 @@ def exact(group_size, K, M=16, seed=None):
 
 
 def of_a_full_block():
-    """An exact case of 32 warps, the most of a block, of which two have more to do than the rest."""
+    """An exact case of 32 warps, the most of a block; two of them have more to do than the rest."""
     N, K, group_size = 16, 34 * TILE, 256
     W_q = torch.randint(0, 2**NBITS, (N, K), generator=torch.Generator().manual_seed(0))
     n, group, i = torch.arange(N).view(-1, 1), torch.arange(K // group_size), torch.arange(K // 64)

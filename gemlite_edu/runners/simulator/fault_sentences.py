@@ -6,6 +6,7 @@ from gemlite_edu.runners.simulator.undefined_sentences import undefined_sentence
 from gemlite_edu.runners.simulator.variables import demangled
 
 _WILD = "reached memory that is neither a tensor's nor shared: look at its pointers and indices"
+_MANY_LINES = 1000
 _SIGNALS = {
     4: "undefined behaviour, such as a division by zero",
     6: "an abort",
@@ -13,23 +14,27 @@ _SIGNALS = {
 }
 
 
-def too_long(time_limit):
-    """The sentence about a kernel that the time limit stopped."""
+def too_long(time_limit, printed=""):
+    """The sentence about a kernel that the time limit stopped. printed: what it printed."""
+    lines = printed.count("\n")
+    look_for = "look for a loop whose condition never becomes false"
+    if lines > _MANY_LINES:
+        look_for = f"it had printed {lines:,} lines, which takes long: print from one thread alone"
     return (
         f"the kernel did not end within {time_limit:g} s of processor time and was stopped: "
-        "look for a loop whose condition never becomes false; "
-        "load(..., time_limit=...) sets the limit"
+        f"{look_for}; load(..., time_limit=...) sets the limit"
     )
 
 
-def fault_sentence(status, tensors, time_limit):
+def fault_sentence(status, tensors, time_limit, printed=""):
     """The sentence for the runner's last line, if that line is not "done".
 
-    tensors: {name: torch.Tensor} of the arguments.
+    tensors: {name: torch.Tensor} of the arguments. printed: what the kernel printed.
     """
     word, *fields = status.split(" ")
     if word == "endless":
-        return f"{where(*fields)}: {too_long(time_limit)}" if fields else too_long(time_limit)
+        sentence = too_long(time_limit, printed)
+        return f"{where(*fields)}: {sentence}" if fields else sentence
     if word in ("outside", "reads", "writes", "readonly"):
         return _memory_sentence(word, fields, tensors)
     if word in _SENTENCES:
@@ -156,6 +161,27 @@ def _space(space, *position):
     )
 
 
+def _atomic(space, *position):
+    return (
+        f"{where(*position)} makes an atomic operation in {space} memory, and a GPU makes them in "
+        "global and shared memory alone: use a plain = there"
+    )
+
+
+def _width(width, *position):
+    return (
+        f"{where(*position)} shuffles in parts of {width} lanes: the width of a shuffle is 1, 2, "
+        "4, 8, 16 or 32"
+    )
+
+
+def _misaligned_local(size, *position):
+    return (
+        f"{where(*position)} reaches {size} bytes of local memory that do not begin at a multiple "
+        f"of {size}: say alignas({size}) where you declare the variable, and step by {size} bytes"
+    )
+
+
 def _copy(what, size, zfill, *position):
     return f"{where(*position)} " + _COPY_MISTAKES[what].format(size=size, zfill=zfill)
 
@@ -215,6 +241,9 @@ _SENTENCES = {
     "stuck": _stuck,
     "matrix": _matrix,
     "space": _space,
+    "atomic": _atomic,
+    "width": _width,
+    "unaligned": _misaligned_local,
     "undefined": _undefined,
     "foreign": _foreign,
     "host": _host,

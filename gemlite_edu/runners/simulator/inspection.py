@@ -44,7 +44,7 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
     show_what_it_printed(printed)
     text = _Text(library, source, tensors_by_name(arguments), launch)
     *rows, status = raw.splitlines()
-    findings = _findings(rows, status, text, time_limit)
+    findings = _findings(rows, status, text, time_limit, printed)
     if not status.startswith(("endless", ASLEEP)):
         run = (arguments, launch, time_limit)
         found = overrun_local(library, raw, source, *run) or unwritten_local(library, raw, *run)
@@ -274,13 +274,13 @@ def _notes_finder(rows, text, library):
     return find
 
 
-def _findings(rows, status, text, time_limit):
+def _findings(rows, status, text, time_limit, printed):
     found = sorted(_read_findings(rows, text), key=lambda item: item[:2])
     found = tuple(finding for _, _, finding in found)
     if status in ("done", "misaligned access"):
         return found
     place = _place_of_end(rows[0], text) if rows else ""
-    sentence = fault_sentence(status, text.tensors, time_limit)
+    sentence = fault_sentence(status, text.tensors, time_limit, printed)
     return (text.finding(sentence, place, 1), *found)
 
 

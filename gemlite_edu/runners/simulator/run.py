@@ -73,7 +73,7 @@ def run_kernel(library, arguments, launch, time_limit):
         status = status if again in SAME_AGAIN else again
     show_what_it_printed(printed)
     if status != "done":
-        raise KernelFault(fault_sentence(status, tensors_by_name(arguments), time_limit))
+        raise KernelFault(fault_sentence(status, tensors_by_name(arguments), time_limit, printed))
 
 
 def _check_launch(launch):

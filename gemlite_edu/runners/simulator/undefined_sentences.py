@@ -42,6 +42,7 @@ def _index(index, *words):
     declared = " ".join(words).strip("'")
     (size,) = re.findall(r"\[(\d+)\]", declared)[:1] or ["0"]
     last = int(size) - 1
+    declared = re.sub(r"^(const )?Sim\w+(<.*>)? ", r"\1half, half2 or alike ", declared)
     return (
         f"uses index {index} of an array declared as {declared}, whose indices go from 0 to {last}"
     )

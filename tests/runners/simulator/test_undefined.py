@@ -58,6 +58,13 @@ ARRAYS = {
         "reaches beyond the array",
     ),
     "function": ("y[t] = last(x[t], t);", "reaches beyond the array"),
+    "pairs": ("half2 v[4] = {}; y[t] = float(v[t].x);", "declared as half, half2 or alike [4]"),
+    "misaligned": (
+        "unsigned char v[16] = {}; v[t % 16] = 1; y[t] = *reinterpret_cast<int*>(v + 1 + t % 9);",
+        "4 bytes of local memory that do not begin at a multiple of 4",
+    ),
+    "atomic": ("int v = t; atomicAdd(&v, 1); y[t] = v;", "an atomic operation in local memory"),
+    "width": ("y[t] = __shfl_sync(~0u, x[t], 0, 3);", "shuffles in parts of 3 lanes"),
     "a number": ("float v = x[t]; y[t] = (&v)[t % 2];", "reaches beyond the array or variable"),
     "fields": ("float4 v = make_float4(x[t], 2, 3, 4); y[t] = (&v.x)[t % 5];", "reaches beyond"),
 }

@@ -177,11 +177,19 @@ inline void report_known_place(const void* address) {
   if (is_named) report("host %s %u %u %d", info.dli_sname, at.x, at.y, block->current);
 }
 
+// Of an access to the lane's own stack. The compiler makes some of 16 bytes out of two of 8.
+inline void check_alignment(const void* address, size_t size, void* place) {
+  if (reinterpret_cast<uintptr_t>(address) % std::min<size_t>(size, 8) == 0) return;
+  fatal_place = reinterpret_cast<uintptr_t>(place);
+  report("unaligned %zu %u %u %d", size, sim_here.block_index.x, sim_here.block_index.y, block->current);
+}
+
 [[gnu::always_inline]] inline void watch_access(const void* address, size_t size, bool writes,
                                                 void* place, Event::Manner manner = Event::TYPED) {
   if (!watch || !size || is_here(address)) return;
   if (is_own(address)) {
     watch->note_own(reinterpret_cast<uintptr_t>(place));
+    if (manner == Event::TYPED) check_alignment(address, size, place);
     return;
   }
   Event& event = watch->lanes[static_cast<size_t>(block->current)].event;

@@ -19,10 +19,18 @@ inline const char* space_besides_global(const void* address) {
          : is_constant(address) ? "constant" : nullptr;
 }
 
-// Ends the run unless `address` may be in global memory. place: where the kernel asked.
+// Ends the run with what a function, called at `place`, got an address of that it cannot take.
+inline void report_space(const char* word, const char* space, void* place) {
+  interrupted_at = reinterpret_cast<uintptr_t>(place) - 1;
+  report("%s %s %u %u %d", word, space, sim_here.block_index.x, sim_here.block_index.y, block->current);
+}
+
 inline void check_is_global(const void* address, void* place) {
   const char* space = space_besides_global(address);
-  if (!space) return;
-  interrupted_at = reinterpret_cast<uintptr_t>(place) - 1;
-  report("space %s %u %u %d", space, sim_here.block_index.x, sim_here.block_index.y, block->current);
+  if (space) report_space("space", space, place);
+}
+
+inline void check_takes_atomics(const void* address, void* place) {
+  const char* space = space_besides_global(address);
+  if (space && *space != 's') report_space("atomic", space, place);
 }

@@ -157,6 +157,7 @@ unsigned sim_active_mask() {
 
 uint64_t sim_atomic(void* address, unsigned bytes, SimAtomic operation, uint64_t operand,
                     uint64_t compare) {
+  check_takes_atomics(address, __builtin_return_address(0));
   const bool reads = operation != SimAtomic::EXCHANGE;
   watch_access(address, bytes, true, __builtin_return_address(0),
                reads ? Event::ATOMIC : Event::ATOMIC_WRITE);
@@ -174,6 +175,10 @@ extern "C" clock_t __wrap_clock() { return static_cast<clock_t>(sim_clock()); }
 void sim_trap() {
   stop_before(Event::MEETING, __builtin_return_address(0));
   report("trap %u %u %d", sim_here.block_index.x, sim_here.block_index.y, block->current);
+}
+void sim_refuse_width(int width) {
+  interrupted_at = reinterpret_cast<uintptr_t>(__builtin_return_address(0)) - 1;
+  report("width %d %u %u %d", width, sim_here.block_index.x, sim_here.block_index.y, block->current);
 }
 // What a kernel's assert calls; its library finds the runner's before the C library's.
 extern "C" void __assert_fail(const char* condition, const char*, unsigned, const char*) noexcept {

@@ -61,8 +61,9 @@ uint64_t sim_atomic(void* address, unsigned bytes, SimAtomic operation, uint64_t
 void sim_fence();
 // Nanoseconds since some moment.
 uint64_t sim_clock();
-// Ends the run with a report of who called.
+// These end the run with a report of who called.
 [[noreturn]] void sim_trap();
+void sim_refuse_width(int width);
 // All lanes of the warp come and name their matrix, before each moves its own elements.
 void sim_meet_to_load(const SimMatrix* own);
 void sim_meet_to_store(const SimMatrix* own);
