@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.runners import cuda
@@ -25,6 +26,7 @@ def nvcc_is_on(monkeypatch, tmp_path):
     monkeypatch.delenv("GEMLITE_EDU_NVCC_BESIDE")
     monkeypatch.setenv("GEMLITE_EDU_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.setattr(compiled_for_gpu, "_said_before", [])
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
 @pytest.fixture
@@ -60,8 +62,10 @@ def sentence_of(answer):
 
 
 def test_nvcc_takes_a_right_answer(real_nvcc, capsys):
-    check(NAME, with_start(GUARDED.format("membar.cta;")))
+    check(NAME, with_start("float sum = 0.0f;  // no __CUDA_ARCH__ here"))
     assert "compiled" not in capsys.readouterr().out
+    check(NAME, with_start(GUARDED.format("membar.cta;")))
+    assert "for a GPU alone were compiled, and nothing has run them" in capsys.readouterr().out
 
 
 def test_what_only_nvcc_refuses_is_no_right_answer(real_nvcc):
@@ -84,7 +88,7 @@ def test_without_nvcc_a_pass_says_once_what_was_not_compiled(monkeypatch, capsys
         assert capsys.readouterr().out.count("no CUDA compiler has") == notes
     for _ in range(2):
         check(NAME, with_start(GUARDED.format("membar.cta;")))
-        assert "not compiled: the lines for a GPU alone" in capsys.readouterr().out
+        assert "the lines for a GPU alone were neither compiled nor run" in capsys.readouterr().out
 
 
 def test_an_nvcc_that_does_not_work_refuses_nothing(nvcc_that, capsys):
