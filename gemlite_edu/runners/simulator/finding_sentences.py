@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gemlite_edu.runners.simulator.fault_sentences import lanes_in, where
+from gemlite_edu.runners.simulator.positions import lanes_in, where
 
 _SCALAR_OR_VECTOR = (1, 2, 4, 8, 16)
 

@@ -41,6 +41,13 @@ struct SharedByte {
   Access writer;
   Access readers[3];
 
+  const Access* reader_in_race(int thread, uint32_t epoch, const LaneClock& clock) const {
+    for (const Access& reader : readers) {
+      if (is_race(reader, thread, epoch, clock)) return &reader;
+    }
+    return nullptr;
+  }
+
   void remember_reader(const Access& reader, const LaneClock& clock) {
     Access& first = readers[0];
     if (first.epoch != reader.epoch || first.thread == reader.thread) {

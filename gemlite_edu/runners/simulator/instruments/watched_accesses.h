@@ -70,9 +70,7 @@ inline void Watch::check_shared(const Event& e, int thread) {
     SharedByte& byte = bytes[i];
     if (is_race(byte.writer, thread, epoch, clock)) race = &byte.writer, race_writes = true;
     if (e.writes) {
-      for (const Access& reader : byte.readers) {
-        if (!race && is_race(reader, thread, epoch, clock)) race = &reader;
-      }
+      if (!race) race = byte.reader_in_race(thread, epoch, clock);
     } else {
       unwritten |= byte.writer.epoch < first_epoch_ &&
                    !(shared_atomics_ && is_written_atomically(shared_atomics_[at + i]));

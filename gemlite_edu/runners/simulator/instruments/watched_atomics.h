@@ -42,9 +42,7 @@ inline void Watch::check_shared_atomic(const Event& e, int thread, size_t at) {
     const SharedByte& plain = shadow_[i];
     AtomicByte& atomic = shared_atomics_[i];
     if (is_race(plain.writer, thread, epoch, clock)) race = &plain.writer, race_writes = true;
-    for (const Access& reader : plain.readers) {
-      if (!race && is_race(reader, thread, epoch, clock)) race = &reader;
-    }
+    if (!race) race = plain.reader_in_race(thread, epoch, clock);
     unwritten |= plain.writer.epoch < first_epoch_ && !is_written_atomically(atomic);
     atomic.remember(now, 0, clock);
   }

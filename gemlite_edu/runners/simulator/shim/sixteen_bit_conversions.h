@@ -31,3 +31,20 @@
   inline T __short_as_##NAME(short bits) { return T::of_bits(static_cast<unsigned short>(bits)); } \
   inline unsigned short __##NAME##_as_ushort(T v) { return v.bits; } \
   inline short __##NAME##_as_short(T v) { return static_cast<short>(v.bits); }
+
+// Of pairs: CUDA's names have NAME for the number, PAIR for two of them.
+#define SIM_PAIR_CONVERSIONS(NAME, T, PAIR, PAIR_T)                                      \
+  inline float __##NAME##2float(T value) { return value; }                               \
+  inline PAIR_T make_##PAIR(T x, T y) { return {x, y}; }                                 \
+  inline PAIR_T __halves2##PAIR(T x, T y) { return {x, y}; }                             \
+  inline PAIR_T __##NAME##2##PAIR(T value) { return {value, value}; }                    \
+  inline PAIR_T __float2##PAIR##_rn(float value) { return {value, value}; }              \
+  inline PAIR_T __floats2##PAIR##_rn(float x, float y) { return {x, y}; }                \
+  inline PAIR_T __float22##PAIR##_rn(float2 values) { return {values.x, values.y}; }     \
+  inline float2 __##PAIR##2float2(PAIR_T values) { return {values.x, values.y}; }        \
+  inline T __low2##NAME(PAIR_T values) { return values.x; }                              \
+  inline T __high2##NAME(PAIR_T values) { return values.y; }                             \
+  inline PAIR_T __low2##PAIR(PAIR_T values) { return {values.x, values.x}; }             \
+  inline PAIR_T __high2##PAIR(PAIR_T values) { return {values.y, values.y}; }            \
+  inline PAIR_T __lows2##PAIR(PAIR_T a, PAIR_T b) { return {a.x, b.x}; }                 \
+  inline PAIR_T __highs2##PAIR(PAIR_T a, PAIR_T b) { return {a.y, b.y}; }
