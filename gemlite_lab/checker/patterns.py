@@ -95,6 +95,8 @@ class _Seen:
         for axis, name in enumerate(("row", "column")):
             lines = wrong.any(1 - axis)
             if not lines.all():
+                if lines.sum() == 1:
+                    return f"only {name} {int(lines.nonzero()[0])} of {{}} is wrong"
                 where = _where(lines)
                 if where:
                     return f"only the {name}s of {{}} {where} are wrong"
@@ -124,8 +126,6 @@ def _where(lines):
     """Which of the lines are True, in words, if they are a simple set of them."""
     at = torch.arange(len(lines))
     first, last = int(lines.nonzero()[0]), int(lines.nonzero()[-1])
-    if lines.sum() == 1:
-        return f"of number {first}"
     if torch.equal(lines, (at >= first) & (at <= last)):
         return f"from {first} to {last}"
     if torch.equal(lines, at % 2 == first % 2):

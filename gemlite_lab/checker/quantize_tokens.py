@@ -14,6 +14,7 @@ _CODES = (0.25, 0.5, 0.75, 1.5, 2.5, 3.0, 17.75, 40.5, 41.5, 63.25, 64.25, 99.5,
 _EXPONENTS = (0, -3, -5, 2, -1, 7, -8, 1)
 _NEAR_A_TIE = 1e-4
 _SMALL = 2.0**-10
+_SLIGHTLY = 2e-3
 
 
 @dataclass(frozen=True)
@@ -126,12 +127,27 @@ def _run(answer, case, device):
     M, K = case.x.shape
     _check_kind("x_q", result[0], (M, K), torch.int8)
     _check_kind("scales", result[1], (M, 1), torch.float32)
-    if case.part != _PARTS[0] and not torch.equal(result[0], scale_activations_int8(case.x)[0]):
+    right_codes, right_scales = scale_activations_int8(case.x)
+    are_right_codes = torch.equal(result[0], right_codes)
+    if case.part != _PARTS[0] and not are_right_codes:
         raise CheckFailed(
             f"quantize_tokens gives other codes when it is called again with {case.label}: return "
             "the right codes and the right scales from one call"
         )
+    if not are_right_codes:
+        _check_rounded_scales(case, result[1], right_scales)
     return result[_PARTS.index(case.part)].double()
+
+
+def _check_rounded_scales(case, scales, right):
+    """Raise CheckFailed for scales that are slightly off, which wrong codes would hide."""
+    off = ((scales - right) / right).abs()
+    if 0 < off.min() and off.max() < _SLIGHTLY:
+        raise CheckFailed(
+            f"quantize_tokens is wrong on {case.label}, because scales[0] is {scales[0].item():.8g}"
+            f", expected {right[0].item():.8g}: divide the largest |x| by 127, which no rounded "
+            "factor replaces"
+        )
 
 
 def _check_kind(name, tensor, shape, dtype):

@@ -22,7 +22,7 @@ LAST_COLUMN = torch.tensor([[0.0, 0, 1], [0, 0, 3], [0, 0, 5]])
         (RIGHT.roll(-1, 1), "each column of y is the right one of the column behind it"),
         (RIGHT.flip(0), "the rows of y are in reverse order"),
         (RIGHT.T, "y is the right one transposed"),
-        (RIGHT + LAST_COLUMN, "only the columns of y of number 2 are wrong"),
+        (RIGHT + LAST_COLUMN, "only column 2 of y is wrong"),
         (RIGHT * torch.inf, "most of y is infinite: a number is far too large"),
         (RIGHT + torch.arange(9).view(3, 3) / 64, "no number of y is far off"),
         (RIGHT.square() + 1, ""),

@@ -33,6 +33,7 @@ def field_mistakes(shift, nbits, name="nbits", top_first=True):
     return without_twins(
         [
             *mask_mistakes(nbits, name),
+            *word_mistakes(nbits, name),
             *sign_mistakes(nbits, top=0 if top_first else len(shift) - 1),
             *shift_mistakes(shift, nbits, name, top_first),
             *order_mistakes(len(shift), is_told_by_shift=32 % nbits == 0),
@@ -57,6 +58,41 @@ def mask_mistakes(nbits, name):
         "the shifted word is not masked, so that the codes above it stay in": ALL_BITS,
     }
     return [Mistake(w.format(name, name), {"mask": m}) for w, m in masks.items() if m != code]
+
+
+def word_mistakes(nbits, name):
+    """Mistakes in the number that a word is taken for, before its bits are moved and masked."""
+    code = 2**nbits - 1
+
+    def unsigned(words):
+        return words & ALL_BITS
+
+    def signed(words):
+        return unsigned(words) - (unsigned(words) >> 31 << 32)
+
+    moved = {
+        "the word is divided as a float32, which holds 24 bits":
+            lambda words, shift: (unsigned(words).float() / 2.0**shift).long(),
+        "the word is divided as a float32, which holds 24 bits, and rounded to the nearest":
+            lambda words, shift: (unsigned(words).float() / 2.0**shift).round().long(),
+        "the signed word is divided as a float32, which holds 24 bits, and cut off towards 0":
+            lambda words, shift: (signed(words).float() / 2.0**shift).trunc().long(),
+        "the signed word is divided as a float32, which holds 24 bits, and rounded down":
+            lambda words, shift: (signed(words).float() / 2.0**shift).floor().long(),
+        "the word is divided as a signed number, which rounds negative ones towards 0":
+            lambda words, shift: (signed(words).double() / 2.0**shift).trunc().long(),
+        "words with the highest bit set lose their sign, as by abs":
+            lambda words, shift: signed(words).abs() >> shift,
+        "words with the highest bit set, which are negative, are clamped to 0":
+            lambda words, shift: signed(words).clamp(min=0) >> shift,
+        "words with the highest bit set are clamped to 2**31 - 1":
+            lambda words, shift: unsigned(words).clamp(max=2**31 - 1) >> shift,
+        "the bits above a code are not masked off: the shifted word is clamped":
+            lambda words, shift: (unsigned(words) >> shift).clamp(max=code),
+        f"the remainder by 2**{name} - 1 is taken; it is by 2**{name}":
+            lambda words, shift: (unsigned(words) >> shift) % code,
+    }  # fmt: skip
+    return [Mistake(words, {"moved": how}) for words, how in moved.items()]
 
 
 def sign_mistakes(nbits, top):

@@ -1,9 +1,12 @@
 """Mistakes in what a 4-bit code stands for: two's complement, NF4, FP4; and integers."""
 
+from functools import partial
+
 import torch
 
 from gemlite_edu.numbers.formats import FP4_E2M1, NF4
 from gemlite_lab.checker.mistakes import products, word_dots
+from gemlite_lab.checker.mistakes.levels import wrong_levels
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 
 
@@ -32,7 +35,8 @@ def _of_table(table, wrong):
             *products.rounding_mistakes(),
         ]
 
-    return Model(parts, mistakes, word_dots.output, word_dots.BY_ROW)
+    fitted = partial(wrong_levels, torch.tensor(table, dtype=torch.float64))
+    return Model(parts, mistakes, word_dots.output, word_dots.BY_ROW, fitted=fitted)
 
 
 def _formula_mistakes(value):

@@ -4,7 +4,10 @@ import torch
 
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products, word_dots
-from gemlite_lab.checker.mistakes.model import Model
+from gemlite_lab.checker.mistakes.model import Mistake, Model
+
+_BITS = (8, 9, 10, 15, 16)
+_SIZES = (32, 64, 128, 256)
 
 
 def parts_of(case):
@@ -36,6 +39,7 @@ def mistakes_of(case):
     return [
         *products.group_mistakes(_wrong_groups(case, counted)),
         *products.scale_mistakes(),
+        Mistake("the scale loses its sign", {"value": lambda c, z, scale: (c - z) * scale.abs()}),
         *products.then_scaled(products.value_mistakes(2 ** (nbits - 1))),
         *fields.field_mistakes(shift, nbits, "W_NBITS"),
         *products.x_mistakes(),
@@ -78,6 +82,13 @@ def _wrong_groups(case, counted):
             (k.float() * (1 / torch.tensor(float(size)))).long(),
     }  # fmt: skip
     right = (k // size).clamp(max=last)
+    groups |= {
+        f"the number of the group keeps its lowest {bits} bits alone": right & 2**bits - 1
+        for bits in (1, 2, 3, 8)
+    }
+    groups |= {f"k keeps its lowest {bits} bits alone": (k & 2**bits - 1) // size for bits in _BITS}
+    groups |= {f"GROUP_SIZE is taken as {other}": k // other for other in _SIZES if other != size}
+    groups["the last group is left out: the group before it is taken"] = right.clamp(max=last - 1)
     groups |= products.shifted_groups(right, last)
     existing = {words: group.clamp(max=last) for words, group in groups.items()}
     return {words: group for words, group in existing.items() if not torch.equal(group, right)}

@@ -32,6 +32,7 @@ class Model:
 
     parts(case) -> {name: right value}. output(parts) -> the output, float64.
     mistakes(case) -> the `Mistake`s that are possible there.
+    fitted(case, actual, is_equal) -> a mistake in words that is found from the output, or None.
     by_row: names of the parts that have the rows of W first; the output has them along `axis`. Most
     mistakes are told from the output by a few rows.
     """
@@ -41,9 +42,12 @@ class Model:
     output: Callable
     by_row: tuple[str, ...] = ()
     axis: int = 1
+    fitted: Callable = lambda case, actual, is_equal: None
 
-    def explanations(self, case, actual, is_equal):
+    def explanations(self, case, actual, is_equal, most=2):
         """Sets of mistakes, in words, that give `actual`: all single ones, or else all pairs.
+
+        most: 1 to leave out the pairs.
 
         is_equal(actual, wrong, numbers) says if `actual` counts as the output `wrong` of a mistake;
         both have the rows with these numbers, or all rows for None.
@@ -55,7 +59,7 @@ class Model:
             numbers = torch.linspace(0, length - 1, min(_SAMPLED_ROWS, length)).round().long()
             few = right | {name: right[name][numbers] for name in self.by_row}
             actual_few = actual.index_select(self.axis, numbers)
-        for size in (1, 2):
+        for size in range(1, most + 1):
             found = [
                 tuple(mistake.words for mistake in some)
                 for some in combinations(mistakes, size)

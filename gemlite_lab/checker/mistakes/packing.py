@@ -85,6 +85,7 @@ def _parts_of_pack(case):
         "byte": lambda codes: codes,
         "counted": torch.ones(1, len(shift), 1).double(),
         "combined": _by_or,
+        "finished": lambda words: words,
     }
 
 
@@ -93,7 +94,7 @@ def words_of(parts):
     codes = parts["byte"](parts["arranged"](parts["codes"]))
     codes = codes[:, :, parts["order"]] * parts["counted"].long()
     words = parts["combined"](codes << parts["shift"].view(-1, 1)) & ALL_BITS
-    return (words - (words >> 31 << 32)).flatten(1).double()
+    return parts["finished"](words - (words >> 31 << 32)).flatten(1).double()
 
 
 def _mistakes_of_pack(case):
@@ -166,7 +167,27 @@ def _combining_mistakes():
         "the words of a row go lane by lane, not tile by tile":
             lambda p: _by_or(p).transpose(1, 2).reshape(len(p), -1, WARP_SIZE),
     }  # fmt: skip
-    return [Mistake(words, {"combined": how}) for words, how in combined.items()]
+    finished = {
+        "the words are put in float32, which holds 24 bits":
+            lambda w: _as_int32((w & ALL_BITS).float()),
+        "words with the highest bit set lose their sign, as by abs": lambda w: w.abs(),
+        "words with the highest bit set, which are negative, are clamped to 0":
+            lambda w: w.clamp(min=0),
+        "words with the highest bit set are clamped to 2**31 - 1":
+            lambda w: torch.where(w < 0, 2**31 - 1, w),
+        "words with the highest bit set become -2**31, as numbers beyond int32 do":
+            lambda w: torch.where(w < 0, -(2**31), w),
+        "the highest bit of each word is lost": lambda w: w & (ALL_BITS >> 1),
+    }  # fmt: skip
+    return [
+        *(Mistake(words, {"combined": how}) for words, how in combined.items()),
+        *(Mistake(words, {"finished": how}) for words, how in finished.items()),
+    ]
+
+
+def _as_int32(numbers):
+    words = numbers.long() & ALL_BITS
+    return words - (words >> 31 << 32)
 
 
 def _parts_of_sparse(case):
@@ -178,6 +199,7 @@ def _parts_of_sparse(case):
         "order": [0, 1, 2, 3],
         "counted": torch.ones(1, 4, 1).double(),
         "combined": _by_or,
+        "finished": lambda words: words,
     }
 
 
@@ -213,6 +235,8 @@ def _mistakes_of_sparse(case):
             lambda c, k: c.amax(-1),
         "a code has 7 bits; the highest of them is cut off": lambda c, k: _kept_code(c, k) & 63,
         "the code is put one bit too high": lambda c, k: _kept_code(c, k) << 1,
+        "codes above 63 are clamped; a code has 7 bits":
+            lambda c, k: _kept_code(c, k).clamp(max=63),
     }  # fmt: skip
     bits = {
         "bit 7 is clear in every byte: the position is missing": lambda c, k: 0 * k[..., 0],
@@ -227,6 +251,13 @@ def _mistakes_of_sparse(case):
         "the position is bit 6; it is bit 7": lambda c, k: k[..., 0] << 6,
         "the position is read off the codes, so that a kept code of 0 counts as pruned":
             lambda c, k: (c[..., 0] > 0).long() << 7,
+        "127 is added for the position, which is bit 7, 128": lambda c, k: 127 * k[..., 0],
+    }  # fmt: skip
+    whole = {
+        "the first of each pair is taken as kept where its code is not 0; `kept` says which is":
+            lambda c, k: torch.where(c[..., 0] > 0, c[..., 0] | 128, c[..., 1]),
+        "both codes of a pair are added, which may set bit 7 too":
+            lambda c, k: c.sum(-1) | _first_kept(c, k),
     }  # fmt: skip
     bytes_ = [(words, (code, _first_kept)) for words, code in codes.items()]
     bytes_ += [(words, (_kept_code, bit)) for words, bit in bits.items()]
@@ -235,6 +266,10 @@ def _mistakes_of_sparse(case):
             *(
                 Mistake(words, {"byte": lambda pairs, how=how: _byte(pairs, *how)})
                 for words, how in bytes_
+            ),
+            *(
+                Mistake(words, {"byte": lambda pairs, how=how: how(pairs[..., 0], pairs[..., 1])})
+                for words, how in whole.items()
             ),
             *_sparse_arrangements(),
             *fields.order_mistakes(4),

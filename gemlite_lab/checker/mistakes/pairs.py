@@ -4,9 +4,12 @@ Pair i of 64 neighbouring k is 32 bits: those of the even k in its lower half, o
 upper. In each half are four fields, of k that lie 16 apart.
 """
 
+from functools import partial
+
 import torch
 
 from gemlite_edu.numbers.formats import NF4
+from gemlite_lab.checker.mistakes.levels import wrong_levels
 from gemlite_lab.checker.mistakes.model import Mistake, Model, without_twins
 
 _FIELDS, _PAIRS = 4, 8
@@ -246,5 +249,5 @@ _BY_ROW = ("pairs", "scales", "zeros")
 PAIR = Model(lambda case: _parts_of(case, _number), _mistakes_of_codes, _output, _BY_ROW)
 PAIR_TABLE = Model(
     lambda case: _parts_of(case, _level), _mistakes_of_levels, _output,
-    _BY_ROW,
+    _BY_ROW, fitted=partial(wrong_levels, _LEVELS),
 )  # fmt: skip

@@ -56,7 +56,6 @@ def scale_mistakes():
     values = {
         "the scale is left out": lambda code, zero, scale: code - zero,
         "the scale divides; here it multiplies": lambda code, zero, scale: (code - zero) / scale,
-        "the scale loses its sign": lambda code, zero, scale: (code - zero) * scale.abs(),
         "the weight is scaled twice": lambda code, zero, scale: (code - zero) * scale**2,
         "the zero-point is subtracted after the scale": lambda code, zero, scale: (
             code * scale - zero

@@ -19,6 +19,7 @@ def parts_of(case):
         **products.right_parts(torch.ones(words.shape[1], _PAIRS, WARP_SIZE).double()),
         "words": words,
         "position_bit": 7,
+        "bit": lambda shifted: shifted & 1,
         "code_bit": 0,
         "position_order": [0, 1, 2, 3],
         "is_first": lambda bit: bit == 1,
@@ -38,8 +39,8 @@ def _places(first, second):
 def output(parts):
     codes = fields.codes(parts["words"] >> parts["code_bit"], parts).double()
     weights = parts["value"](codes, parts["zero"](parts["zeros"])) * parts["counted"]
-    bits = parts["words"] >> (parts["shift"].view(-1, 1) + parts["position_bit"]) & 1
-    bits = bits[..., parts["position_order"], :]
+    bits = parts["words"] >> (parts["shift"].view(-1, 1) + parts["position_bit"])
+    bits = parts["bit"](bits)[..., parts["position_order"], :]
     is_first = parts["is_first"](bits[..., parts["order"], :])
     first, second = _met(parts)
     sums = parts["add"](first, weights * is_first) + parts["add"](second, weights * ~is_first)
@@ -97,12 +98,37 @@ def _position_mistakes():
         "the position is read from bit 0; it is bit 7": 0,
         "the position is read from bit 6; it is bit 7": 6,
     }
+    compared = {
+        "the first of a pair counts as kept if any bit of its byte is set; bit 7 alone says so":
+            lambda pair: (pair & 255) != 0,
+        "the first of a pair counts as kept if no bit of its byte is set; bit 7 alone says so":
+            lambda pair: (pair & 255) == 0,
+        "the first of a pair counts as kept if any bit of the shifted word is set":
+            lambda pair: pair != 0,
+        "the first of a pair counts as kept if no bit of the shifted word is set":
+            lambda pair: pair == 0,
+        "the first of a pair counts as kept if its code is not 0; bit 7 says so":
+            lambda pair: (pair & 127) != 0,
+        "the first of a pair counts as kept if its code is 0; bit 7 says so":
+            lambda pair: (pair & 127) == 0,
+        "the shifted word is compared with FIRST_KEPT, without a mask": lambda pair: pair > 128,
+        "the byte is compared with FIRST_KEPT by >, which leaves out code 0":
+            lambda pair: (pair & 255) > 128,
+        "the byte is compared with FIRST_KEPT by ==, which is true for code 0 alone":
+            lambda pair: (pair & 255) == 128,
+    }  # fmt: skip
     positions = {
         "the position of every pair is read from the lowest byte": [3, 3, 3, 3],
         "the position of every pair is read from the highest byte": [0, 0, 0, 0],
         "the positions are read in the opposite order of the bytes": [3, 2, 1, 0],
     }
     return [
+        *(
+            Mistake(
+                words, {"position_bit": 0, "bit": lambda pair, is_set=is_set: is_set(pair).long()}
+            )
+            for words, is_set in compared.items()
+        ),
         *(Mistake(words, {"position_order": order}) for words, order in positions.items()),
         *(Mistake(words, {"places": place}) for words, place in places.items()),
         *(Mistake(words, {"position_bit": bit}) for words, bit in bits.items()),

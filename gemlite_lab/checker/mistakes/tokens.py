@@ -4,6 +4,11 @@ import torch
 
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 
+_SMALL = (1e-5, 1e-6, 1e-8, 1e-10, 1e-12)
+_PARTS_OF_127 = {f"{part:g}": part for part in (0.0078, 0.00787, 0.007874, 0.0079, 0.008)} | {
+    "1 / 127 in half precision": float(torch.tensor(1 / 127).half()),
+}
+
 
 def _parts_of(case):
     return {
@@ -11,6 +16,7 @@ def _parts_of(case):
         "part": case.part,
         "reach": lambda x: x.abs().amax(1, keepdim=True),
         "divisor": 127,
+        "scaled": lambda reach, divisor: reach / divisor,
         "guarded": lambda scales: torch.where(scales == 0, torch.ones_like(scales), scales),
         "steps": lambda x, scales: x / scales,
         "rounded": torch.round,
@@ -21,7 +27,7 @@ def _parts_of(case):
 
 def _output(parts):
     reach = parts["reach"](parts["x"])
-    scales = parts["guarded"](reach / parts["divisor"])
+    scales = parts["guarded"](parts["scaled"](reach, parts["divisor"]))
     if parts["part"] == "scales":
         return parts["returned"](scales).float().double().expand(len(parts["x"]), 1)
     codes = parts["fitted"](parts["rounded"](parts["steps"](parts["x"].float(), scales.float())))
@@ -68,8 +74,15 @@ def _mistakes_of(case):
             "the scale is the largest |x| / 15, as of 4-bit codes": 15,
             "the scale is the largest |x|, not yet divided by 127": 1,
         },
+        "scaled": {
+            f"the largest |x| is multiplied by {words}; it is divided by 127":
+                lambda reach, divisor, part=part: reach * part
+            for words, part in _PARTS_OF_127.items()
+        },
         "guarded": {
             "a token of zeros has the scale 0": lambda scales: scales,
+            **{f"{small:g} is added to the scale": lambda scales, small=small: scales + small
+               for small in _SMALL},
         },
         "steps": {
             "x is multiplied by the scale; it is divided by it": lambda x, scales: x * scales,
@@ -80,6 +93,8 @@ def _mistakes_of(case):
             "the sign is lost: the codes are those of |x|": lambda x, scales: (x / scales).abs(),
             "the sign of every code is the other one": lambda x, scales: -x / scales,
             "128 is added to the codes, as a zero-point does": lambda x, scales: x / scales + 128,
+            **{f"{small:g} is added to the scale by which x is divided":
+               lambda x, scales, small=small: x / (scales + small) for small in _SMALL},
             "the steps are computed in float16": lambda x, s: (x.half() / s.half()).float(),
             "the steps are computed in bfloat16":
                 lambda x, s: (x.bfloat16() / s.bfloat16()).float(),

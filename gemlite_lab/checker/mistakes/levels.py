@@ -1,0 +1,39 @@
+"""Wrong numbers in a table of levels, found from an output to which each level contributes."""
+
+import torch
+
+_MOST = 4
+_NEAR = 2e-3
+_ROUND = 64  # a wrong level of exact outputs is likely a multiple of 1 / 64
+
+
+def wrong_levels(levels, case, actual, is_equal):
+    """The few levels of a table that are wrong, in words; None if others explain `actual`.
+
+    levels (16,) float64: the right ones. An output adds up, for each code, its level times x and
+    scales, so 16 unknown numbers follow from all outputs.
+    """
+    shape = case.W_q.shape
+    scales = _of_k(case.scales, shape)
+    x, base = case.x.double(), -(_of_k(case.zeros, shape) * scales)
+    terms = torch.stack([x @ ((case.W_q == c) * scales).T for c in range(len(levels))])
+    rest = x @ base.T if hasattr(case, "group_size") else torch.zeros(terms.shape[1:])
+    wanted = (actual.double() - rest).flatten()[:, None]
+    found = torch.linalg.lstsq(terms.flatten(1).T, wanted).solution.flatten()
+    wrong = [c for c, off in enumerate((found - levels).abs()) if off > _NEAR]
+    if not 1 <= len(wrong) <= _MOST:
+        return None
+    for values in (found, (found * _ROUND).round() / _ROUND):
+        table = levels.clone()
+        table[wrong] = values[wrong]
+        output = torch.tensordot(table, terms, 1) + rest
+        if is_equal(actual, output.half().double(), None):
+            return ", and ".join(
+                f"code {c} stands for {values[c]:.3g}, not for {levels[c]:.4g}" for c in wrong
+            )
+    return None
+
+
+def _of_k(values, shape):
+    """(N, K) float64 of values (N, groups)."""
+    return values.double().repeat_interleave(shape[1] // values.shape[1], 1)
