@@ -35,8 +35,8 @@ if platform.machine() in ("x86_64", "AMD64"):
 # The runner that loads this library already has the C and C++ libraries.
 _LIBRARY_FLAGS = "-shared -nodefaultlibs -lgcc".split()
 # A kernel that calls one of these gets the runner's: the device heap's malloc, free, new, new[],
-# delete, delete[] (sized too), and the clock.
-_FROM_RUNNER = "malloc free _Znwm _Znam _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm clock".split()
+# delete, delete[] (sized too), the clock, and printf.
+_FROM_RUNNER = "malloc free _Znwm _Znam _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm clock printf".split()
 _LIBRARY_FLAGS += [f"-Wl,--wrap={name}" for name in _FROM_RUNNER]
 _RUNNER_FLAGS = "-std=c++17 -O2 -pthread -rdynamic -U_FORTIFY_SOURCE".split()
 _RUNNER_LIBRARIES = "-ldl -lrt".split()

@@ -157,6 +157,19 @@ def test_what_a_kernel_prints_is_shown(launch, capsys):
     assert capsys.readouterr().out == "lane 2 has 2\n"
 
 
+def test_printf_returns_how_many_arguments_it_took(launch):
+    table = {
+        r'printf("\n")': 0,
+        r'printf("%d%% %s\n", 1, "a")': 2,
+        r'printf("%*d %-5.2f\n", 4, 1, 2.0)': 3,
+        r'printf("%llu\n", 5ull)': 1,
+    }
+    calls = "".join(f"case {i}: y[{i}] = {call}; break;" for i, call in enumerate(table))
+    text = body(f"switch (threadIdx.x) {{ {calls} }}")
+    y = launch(text, {"y": torch.zeros(N)}, {"x": torch.zeros(N)})
+    assert y[: len(table)].tolist() == list(table.values())
+
+
 def test_a_function_without_return_does_not_compile():
     text = "__device__ int f(int a) { if (a) return 1; }\n__global__ void kernel() { f(2); }"
     with pytest.raises(KernelTextError, match="control reaches end of non-void function"):

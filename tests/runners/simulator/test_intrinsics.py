@@ -11,6 +11,7 @@ from gemlite_edu.kernels.errors import KernelTextError
     [
         ("__float_as_uint(1.0f) == 0x3F800000u", 1),
         ("__float_as_int(-0.0f) == INT32_MIN", 1),
+        ("__float_as_uint(in[0] * INFINITY * 0.0f) == 0x7FFFFFFFu", 1),
         ("__uint_as_float(0x40490FDBu) > 3.14159f", 1),
         ("__int_as_float(0x3F800000) == 1.0f", 1),
         ("__fmaf_rn(1e8f, 1e8f, -1e16f) == fmaf(1e8f, 1e8f, -1e16f)", 1),

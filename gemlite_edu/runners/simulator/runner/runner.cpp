@@ -35,6 +35,7 @@
 #include "../instruments/instruments.h"
 #include "fibers.h"
 #include "local_arrays.h"
+#include "printing.h"
 #include "shared_barriers.h"
 #include "shared_memory.h"
 #include "tensors.h"

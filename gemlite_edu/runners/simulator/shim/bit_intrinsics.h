@@ -10,8 +10,12 @@ To sim_as(From value) {
   __builtin_memcpy(&result, &value, sizeof result);
   return result;
 }
-inline unsigned __float_as_uint(float value) { return sim_as<unsigned>(value); }
-inline int __float_as_int(float value) { return sim_as<int>(value); }
+// The NaN that comes out of arithmetic has other bits on a GPU than on x86.
+inline unsigned __float_as_uint(float value) {
+  const auto bits = sim_as<unsigned>(value);
+  return bits == 0xffc00000u ? 0x7fffffffu : bits;
+}
+inline int __float_as_int(float value) { return static_cast<int>(__float_as_uint(value)); }
 inline float __uint_as_float(unsigned bits) { return sim_as<float>(bits); }
 inline float __int_as_float(int bits) { return sim_as<float>(bits); }
 inline long long __double_as_longlong(double value) { return sim_as<long long>(value); }
