@@ -22,7 +22,8 @@ def codes_cases():
     """Codes of every width, ragged and over several tiles, and the codes of a real layer."""
     found = [cases.codes(nbits, N, K, seed) for seed, (nbits, N, K) in enumerate(_SHAPES)]
     sizes = [cases.codes(*shape, seed) for seed, shape in enumerate((*_SMALLEST, *_LARGE))]
-    return [*found, cases.real_codes(), *sizes, *_equal_codes()]
+    bits = [_lone_bits(nbits) for nbits in range(1, 9)]
+    return [*found, cases.real_codes(), *sizes, *_equal_codes(), *bits]
 
 
 def _equal_codes():
@@ -32,6 +33,17 @@ def _equal_codes():
         cases.CodesCase(f"8-bit, N = 1, K = 128, all codes {code}", 8, W_q + code)
         for code in (0, 128, 255)
     ]
+
+
+def _lone_bits(nbits):
+    """A row for each bit of the first word, which is the only bit set, and a row of all bits."""
+    codes_in_word = 32 // nbits
+    W_q = torch.zeros(codes_in_word * nbits + 1, 32 * codes_in_word, dtype=torch.uint8)
+    for row in range(len(W_q) - 1):
+        W_q[row, row // nbits * 32] = 1 << row % nbits
+    W_q[-1] = 2**nbits - 1
+    label = f"{nbits}-bit, N = {len(W_q)}, K = {W_q.shape[1]}, rows with one bit and with all bits"
+    return cases.CodesCase(label, nbits, W_q)
 
 
 def fresh_codes(seed):

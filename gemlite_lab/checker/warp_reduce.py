@@ -13,6 +13,7 @@ from gemlite_lab.checker.random_cases import random_plain
 
 _KERNEL = "gemv_a16w16_warp"
 _HOLE = "warp_reduce_sum"
+_LARGEST = torch.finfo(torch.float16).max
 
 
 def _cases():
@@ -21,6 +22,7 @@ def _cases():
         cases.exact_plain(3, 20, seed=1),
         cases.exact_plain(33, 32, seed=2),
         _fractional_case(),
+        _large_case(),
         cases.real_plain(),
         random_plain(),
     ]
@@ -35,6 +37,15 @@ def _fractional_case():
     x[:, :, 0] += large
     x[:, :, 1] -= large
     return replace(case, label=f"{case.label}, with fractions", x=case.x * 0.5)
+
+
+def _large_case():
+    """A case, also exact, with the largest fp16 as y, and with sums beyond it that cancel."""
+    x, W = torch.zeros(8, 64), torch.zeros(3, 64)
+    x[:, 3], x[:, [9, 40]], x[:, 7] = _LARGEST, -_LARGEST, torch.arange(8.0)
+    W[0, 3], W[1, 3] = 1, -1
+    W[2, [3, 9, 40, 7]] = torch.tensor([2.0, 1.0, 1.0, 1.0])
+    return cases.PlainCase("M = 8, N = 3, K = 64, numbers up to 65504", W.half(), x.half(), True)
 
 
 def _expected(case):
