@@ -51,12 +51,18 @@ class CodesCase:
 
 
 def fresh(make, seed):
-    """[make(seed)], or make of the next seed that gives exact inputs; the label has the seed."""
+    """[make(seed)], or make of the next seed that gives exact inputs; the label has the seed.
+
+    In a product with codes, the last row has the highest code everywhere and the row before it has
+    zeros, so that some words have only ones and some only zeros.
+    """
     for chosen in count(seed):
         try:
             case = make(chosen)
         except AssertionError:
             continue
+        if {"nbits", "x"} <= vars(case).keys():
+            case.W_q[-2:-1], case.W_q[-1:] = 0, 2**case.nbits - 1
         return [replace(case, label=f"{case.label}, seed {chosen}")]
 
 
