@@ -15,6 +15,8 @@ import torch
 from gemlite_edu.numbers.quantize import quantize_linear
 from gemlite_lab.lesson.real_layer import real_layer
 
+# Bfloat16 x times this, and scales through it, leave y alone, and no half can hold such an x.
+BEYOND_HALF = 2.0**20
 _MAX_QUANTA = 2**11
 
 
@@ -86,9 +88,9 @@ def real_gemv(nbits=4, tokens=4):
     """A `GemvCase` of a real layer, quantized per channel, with its activations as bfloat16."""
     layer = real_layer("ffn_up")
     q = quantize_linear(layer.weight, nbits)
-    x = layer.activations[:tokens].bfloat16()
+    x = layer.activations[:tokens].bfloat16() * BEYOND_HALF
     label = f"real layer (ffn_up of MiniLM), {nbits}-bit, M = {tokens}, bfloat16"
-    return GemvCase(label, nbits, q.W_q, q.scales, q.zeros, x, False)
+    return GemvCase(label, nbits, q.W_q, q.scales / BEYOND_HALF, q.zeros, x, False)
 
 
 def real_gemv_in_table(nbits, values, tokens=4):
@@ -98,8 +100,8 @@ def real_gemv_in_table(nbits, values, tokens=4):
     scales = (W.abs().amax(1, keepdim=True) / values.abs().max()).float()
     codes = (W[..., None] / scales[..., None] - values).abs().argmin(-1).to(torch.uint8)
     label = f"real layer (ffn_up of MiniLM), {nbits}-bit, M = {tokens}, bfloat16"
-    x = layer.activations[:tokens].bfloat16()
-    return GemvCase(label, nbits, codes, scales, torch.zeros_like(scales), x, False)
+    x = layer.activations[:tokens].bfloat16() * BEYOND_HALF
+    return GemvCase(label, nbits, codes, scales / BEYOND_HALF, torch.zeros_like(scales), x, False)
 
 
 def exact_plain(N, K, seed):

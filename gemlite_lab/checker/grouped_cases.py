@@ -12,7 +12,7 @@ import torch
 
 from gemlite_edu.numbers.quantize import quantize_linear
 from gemlite_edu.packing import WarpInterleaved
-from gemlite_lab.checker.cases import exact_gemv
+from gemlite_lab.checker.cases import BEYOND_HALF, exact_gemv
 from gemlite_lab.lesson.real_layer import real_layer
 
 _QUANTUM = 1 / 16
@@ -87,10 +87,11 @@ def real_grouped(nbits=4, group_size=128, N=200, tokens=4, x_dtype=torch.float16
     """A `GroupedCase` of N outputs of a real layer with its real activations."""
     layer = real_layer("ffn_up")
     q = quantize_linear(layer.weight[:N], nbits, group_size)
-    x = layer.activations[:tokens].to(x_dtype)
+    factor = BEYOND_HALF if x_dtype == torch.bfloat16 else 1.0
+    x = layer.activations[:tokens].to(x_dtype) * factor
     label = f"real layer (ffn_up of MiniLM), {nbits}-bit, groups of {group_size}"
     label += f", M = {tokens}, N = {N}" + ", bfloat16" * (x_dtype == torch.bfloat16)
-    return GroupedCase(label, nbits, group_size, q.W_q, q.scales, q.zeros, x, False)
+    return GroupedCase(label, nbits, group_size, q.W_q, q.scales / factor, q.zeros, x, False)
 
 
 def with_one_group_for_all(case):
