@@ -11,6 +11,7 @@ from gemlite_edu.kernels import conditionals
 from gemlite_edu.kernels.device_rules import check_declarations
 from gemlite_edu.kernels.directive_rules import check_directives, without_sides_for_a_gpu
 from gemlite_edu.kernels.errors import KernelTextError
+from gemlite_edu.kernels.order_rules import check_order
 from gemlite_edu.kernels.tokens import WORD, tokens_of
 from gemlite_edu.kernels.word_rules import check_words
 
@@ -64,6 +65,7 @@ def check_text(name, text, kernel_words=frozenset(), words_of_others=frozenset()
         for code in conditionals.views(without_sides_for_a_gpu(lines)):
             check_words(code, refuse)
             check_declarations(code, words_of_others, refuse)
+            check_order(code, refuse)
     except RecursionError:
         raise KernelTextError(f"the text for {name} has too many braces in braces") from None
 

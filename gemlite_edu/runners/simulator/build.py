@@ -26,7 +26,7 @@ _HERE = Path(__file__).parent
 SHIM = _HERE / "shim"
 _KERNEL_FLAGS = (
     "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
-    "-Werror=vla -fno-exceptions -fno-finite-loops -fno-strict-aliasing "
+    "-Werror=vla -Werror=sequence-point -fno-exceptions -fno-finite-loops -fno-strict-aliasing "
     "-fno-semantic-interposition -ffp-contract=off "
     "-fno-builtin-malloc -fno-builtin-free -fcheck-new"
 ).split()

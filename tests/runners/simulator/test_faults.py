@@ -176,6 +176,14 @@ def test_a_function_without_return_does_not_compile():
         simulator.build_kernel(text, "kernel", {})
 
 
+def test_a_variable_that_changes_twice_in_an_expression_does_not_compile():
+    text = (
+        "__global__ void kernel(const int* x, int* y) { int j = 0; y[0] = x[j++] | x[j++] << 8; }"
+    )
+    with pytest.raises(KernelTextError, match="operation on 'j' may be undefined"):
+        simulator.build_kernel(text, "kernel", {})
+
+
 def test_faults_of_several_workers_at_once_are_one_report(launch):
     text = body("y[1000 + 4096 * blockIdx.x] = 1;")
     for _ in range(40):
