@@ -20,9 +20,9 @@ def check_order(code, refuse):
         if sum(map(bool, found)) > 1:
             refuse(
                 token.line,
-                f"computes two arguments of {token.text} by {' and '.join(names)}, which may change "
-                "what the other reads, and C++ leaves open which comes first: nvcc begins with the "
-                "first, g++ with the last; give each a variable of its own before the call",
+                f"computes two arguments of {token.text} by {' and '.join(names)}, which may "
+                "change what the other reads, and C++ leaves open which comes first: nvcc begins "
+                "with the first, g++ with the last; give each a variable before the call",
             )
 
 
@@ -68,7 +68,7 @@ def _head(code, index):
 
 
 def _changing_functions(code):
-    """Names of the functions defined here that take what they may change by reference or pointer."""
+    """Names of the functions defined here with a parameter through which they may change things."""
     found = set()
     for index, token in enumerate(code):
         if not _is_call(code, index):

@@ -30,7 +30,7 @@ _SHAPES = (  # chunks, BLOCK_K, GROUP, M, N, K
     (3, 64, 48, 5, 33, 400),
 )
 _LONG, _BROAD, _WIDE, _FRESH, _RANDOM = (
-    (1, 256, 64, 1, 1, 4112),
+    (1, 256, 16, 1, 1, 4112),  # more groups than a byte counts
     (1, 32, 48, 1, 70, 96),
     (1, 32, 48, 70, 1, 96),
     (2, 32, 48, 5, 33, 96),

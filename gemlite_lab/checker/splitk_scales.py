@@ -42,6 +42,7 @@ def _cases():
         _case(1, 32, (70, 3, 96), 96, "b", make=wide_int4),
         as_on_a_gpu(_case(1, 128, (1, 2, 2304), 768)),
         _case(2, 32, (5, 70, 64), 32, make=random_int4),
+        _case(1, 32, (1, 2, 32 * 20), 32),
     ]
 
 
