@@ -25,7 +25,7 @@ HOST_MACRO = re.compile(
     r"__[A-Z][A-Z0-9_]*__|__NVCC__|__SANITIZE_\w+|__GNU\w+|__clang\w*|_GLIBCXX\w*"
 )
 LIKE_A_NUMBER = re.compile(
-    r"__(?:LINE|FILE|COUNTER|VA_ARGS|VA_OPT|FUNCTION|PRETTY_FUNCTION)__|__(?:FLT|DBL|INT|LONG|CHAR|SCHAR|SHRT|SIZE|PTRDIFF|UINT\d+|INT\d+)_[A-Z0-9_]+__"
+    r"__(?:LINE|FILE|COUNTER|VA_ARGS|VA_OPT|FUNCTION)__|__(?:FLT|DBL|INT|LONG|CHAR|SCHAR|SHRT|SIZE|PTRDIFF|UINT\d+|INT\d+)_[A-Z0-9_]+__"
 )
 BUILTINS = frozenset(
     """LINE FILE FUNCTION abs addressof alloca assume assume_aligned bit_cast bswap16 bswap64 ceil

@@ -146,7 +146,7 @@ BENCHMARK_EXERCISES = (
         ),
         cases=lambda: [
             *on_cards(ANY_SIZE, 5000.0, INTERRUPTIONS),
-            *on_cards((OF_MANY_COPIES,), 5000.0),
+            *on_cards((OF_MANY_COPIES,), 5000.0, (0, 100)),
         ],
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM | _INTERRUPTED,
     ),

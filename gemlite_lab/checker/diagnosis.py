@@ -1,5 +1,6 @@
 """`diagnosis`: the mistake behind a wrong output, or the trap without which it would be right."""
 
+from contextlib import contextmanager
 from itertools import chain, combinations
 
 import torch
@@ -31,8 +32,20 @@ def diagnosis(exercise, answer, case, actual):
     mistake = mistake_of(exercise, case, actual)
     if mistake:
         return f"\nYour output is exactly what comes out when {mistake}."
-    found = _of_models(exercise, answer, case, actual) + _of_traps(exercise, answer, case)
-    return found or _unknown(exercise, case, actual)
+    with _one_thread():  # for thousands of small products, which more threads would slow down
+        made = exercise, answer, case, actual
+        found = _of_models(*made, size=1) + _of_traps(exercise, answer, case)
+        return found or _of_models(*made, size=2) or _unknown(exercise, case, actual)
+
+
+@contextmanager
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _of_traps(exercise, answer, case):
@@ -52,12 +65,12 @@ def _unknown(exercise, case, actual):
     return f'\nIt is none of the mistakes known here; hint("{exercise.name}", 1) may help.'
 
 
-def _of_models(exercise, answer, case, actual):
+def _of_models(exercise, answer, case, actual, size):
     """A sentence on the mistake or the two mistakes that models find, empty if they find none."""
-    found = explanations(exercise, answer, case, actual)
+    found = explanations(exercise, answer, case, actual, size)
     if not found:
         return ""
-    if len(found[0]) == 1:
+    if size == 1:
         ways = ", or when ".join(words for (words,) in found)
         return f"\nYour output is exactly what comes out when {ways}."
     return f"\nYour output is exactly what comes out of two mistakes{_listed(found[0])}."

@@ -96,7 +96,8 @@ def said(name, case, mistakes):
     def answer(*_):
         raise AssertionError("it is told without another run")
 
-    return str(explanations(exercise, answer, case, output))
+    made = exercise, answer, case, output
+    return str(explanations(*made, 1) or explanations(*made, 2))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_a_right_output_is_no_mistake():
 def test_an_output_that_is_mostly_infinite_is_no_mistake():
     case = EXERCISES["dequant_dot"].cases()[0]
     output = torch.full_like(EXERCISES["dequant_dot"].expected(case)[0], torch.inf)
-    assert explanations(EXERCISES["dequant_dot"], None, case, output) == []
+    assert explanations(EXERCISES["dequant_dot"], None, case, output, 1) == []
 
 
 def test_a_mistake_is_said_in_a_sentence():

@@ -104,7 +104,15 @@ def masks_that_divide(x_ptr, y_ptr):
     tl.store(y_ptr + i // 2 * 2, i // 2 * 1.0, mask=i // 4 == tl.program_id(0))
 
 
-@pytest.mark.parametrize("kernel", [own_elements_twice, atomics_alone, masks_that_divide])
+def masks_by_one_number(x_ptr, y_ptr):
+    i, p = tl.arange(0, 16), tl.program_id(0)
+    few = (i < 10) & (p == 1)
+    tl.store(y_ptr + i, tl.load(x_ptr + 1_000_000 * (1 - p) + i, mask=few, other=0.0), mask=few)
+
+
+@pytest.mark.parametrize(
+    "kernel", [own_elements_twice, atomics_alone, masks_that_divide, masks_by_one_number]
+)
 def test_programs_that_keep_apart_pass(kernel):
     run(kernel)
 

@@ -48,11 +48,11 @@ def test_a_new_mistake_is_one_entry_and_leaves_the_others(fingerprints_with, as_
 
 def test_two_names_for_one_mistake_are_refused(fingerprints_with):
     words = "    words = torch.zeros_like(fields[:, :, 0])\n"
-    low = f"@@ low: plain.py\nmistake: another name\n {words[:-1]}\n"
+    far = f"@@ far: plain.py\nmistake: another name\n {words[:-1]}\n"
     shift = "        words |= fields[:, :, j] << (32 - nbits * (j + 1))\n"
-    wrong = shift.replace("32 - nbits * (j + 1)", "nbits * j")
-    with pytest.raises(ValueError, match="has the very output of 'the first code is in the least"):
-        fingerprints_with(f"{low}-{shift}+{wrong}")
+    wrong = shift.replace("(j + 1)", "j")
+    with pytest.raises(ValueError, match=r"has the very output of 'the shift is 32 - nbits \* j,"):
+        fingerprints_with(f"{far}-{shift}+{wrong}")
 
 
 def test_a_right_answer_is_no_mistake(fingerprints_with):

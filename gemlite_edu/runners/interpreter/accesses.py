@@ -96,7 +96,7 @@ class Accesses:
 
 def _active(mask):
     """The lanes that an access reaches, or None if it reaches all."""
-    lanes = np.asarray(getattr(mask, "data", mask))
+    lanes = np.asarray(getattr(mask, "data", mask)).astype(bool)  # a block of int1 may hold ints
     return None if lanes.all() else lanes
 
 

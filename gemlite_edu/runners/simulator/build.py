@@ -54,6 +54,11 @@ _VECTOR_TYPE = re.compile(r"\b(?:u?(?:char|short|int|long|longlong)|float|double
 _EXTERN_SHARED = re.compile(
     r"extern\s+__shared__\s+(?:__align__\s*\([^)]*\)\s*)?([\w:]+(?:\s+[\w:]+)*?)\s+(\w+)\s*\[\s*\]"
 )
+# What `__constant__` says already, and C++ takes only once.
+_AROUND_CONSTANT = re.compile(
+    r"(?:\b(?:const|static)\s+)*\b__constant__\b(?:\s+(?:const|static)\b)*"
+)
+_QUALIFIER = re.compile(r"\b(?:const|static)\b")
 
 
 def find_compiler():
@@ -190,9 +195,14 @@ def _build_instrumented(command, folder, dynamic_name, replace):
 
 
 def _prepare(text, entry, defines):
+    text = _AROUND_CONSTANT.sub(lambda found: _QUALIFIER.sub(_blank, found[0]), text)
     text = f"{text}{_define_dynamic_shared(text)}\n#include <bindings.h>\n"
     flags = [*_KERNEL_FLAGS, f"-I{_HERE / 'shim'}", f"-DKERNEL={entry}"]
     return text, flags + [f"-D{name}={value}" for name, value in defines.items()]
+
+
+def _blank(found):
+    return " " * len(found[0])
 
 
 def _of_every_kernel(compiler):

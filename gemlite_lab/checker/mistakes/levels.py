@@ -23,7 +23,7 @@ def wrong_levels(levels, case, actual, is_equal):
     wrong = [c for c, off in enumerate((found - levels).abs()) if off > _NEAR]
     if not 1 <= len(wrong) <= _MOST:
         return None
-    for values in (found, (found * _ROUND).round() / _ROUND):
+    for values in ((found * _ROUND).round() / _ROUND, found):
         table = levels.clone()
         table[wrong] = values[wrong]
         output = torch.tensordot(table, terms, 1) + rest

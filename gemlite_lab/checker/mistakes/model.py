@@ -44,10 +44,8 @@ class Model:
     axis: int = 1
     fitted: Callable = lambda case, actual, is_equal: None
 
-    def explanations(self, case, actual, is_equal, most=2):
-        """Sets of mistakes, in words, that give `actual`: all single ones, or else all pairs.
-
-        most: 1 to leave out the pairs.
+    def explanations(self, case, actual, is_equal, size):
+        """Sets of so many mistakes, in words, that give `actual` together; size: 1 or 2.
 
         is_equal(actual, wrong, numbers) says if `actual` counts as the output `wrong` of a mistake;
         both have the rows with these numbers, or all rows for None.
@@ -59,17 +57,13 @@ class Model:
             numbers = torch.linspace(0, length - 1, min(_SAMPLED_ROWS, length)).round().long()
             few = right | {name: right[name][numbers] for name in self.by_row}
             actual_few = actual.index_select(self.axis, numbers)
-        for size in range(1, most + 1):
-            found = [
-                tuple(mistake.words for mistake in some)
-                for some in combinations(mistakes, size)
-                if _fit_together(some)
-                and is_equal(actual_few, self._with(few, some), numbers)
-                and is_equal(actual, self._with(right, some), None)
-            ]
-            if found:
-                return found
-        return []
+        return [
+            tuple(mistake.words for mistake in some)
+            for some in combinations(mistakes, size)
+            if _fit_together(some)
+            and is_equal(actual_few, self._with(few, some), numbers)
+            and is_equal(actual, self._with(right, some), None)
+        ]
 
     def wrong(self, case, words):
         """The output of these mistakes together."""

@@ -53,8 +53,8 @@ _MOST_TO_TELL_APART = 6  # sets of mistakes that give the same output on one cas
 _MOST = 2  # so many mistakes may give the same output in all cases
 
 
-def explanations(exercise, answer, case, actual):
-    """[(mistake in words, ...), ...]: what may have given `actual`; empty if no model tells it.
+def explanations(exercise, answer, case, actual, size):
+    """[(mistake in words, ...), ...]: sets of `size` mistakes, 1 or 2, that may give `actual`.
 
     Where several sets of mistakes give it, the answer runs on other cases, on which they differ.
     """
@@ -62,13 +62,12 @@ def explanations(exercise, answer, case, actual):
         return []
     if actual.isinf().sum() > actual.numel() / 2:  # whatever is too large gives this output
         return []
-    size = tensors_of(case).get("x", actual).numel()
-    if size > _LARGEST_X_OF_ALL:  # it would take seconds
+    numbers = tensors_of(case).get("x", actual).numel()
+    if numbers > (_LARGEST_X if size > 1 else _LARGEST_X_OF_ALL):  # it would take seconds
         return []
-    model, most = MODELS[exercise.name], 1 if size > _LARGEST_X else 2
-    is_equal = _equality(exercise, case)
-    found = model.explanations(case, actual, is_equal, most)
-    fitted = None if found else model.fitted(case, actual, is_equal)
+    model, is_equal = MODELS[exercise.name], _equality(exercise, case)
+    found = model.explanations(case, actual, is_equal, size)
+    fitted = None if found or size > 1 else model.fitted(case, actual, is_equal)
     if fitted:
         return [(fitted,)]
     if len(found) > _MOST_TO_TELL_APART:
@@ -76,7 +75,7 @@ def explanations(exercise, answer, case, actual):
     for other in exercise.cases():
         if other is not case and len(found) > 1 and _differ_on(other, exercise, found):
             found = _confirmed(exercise, answer, other, found)
-    if len(found) > (1 if found and len(found[0]) > 1 else _MOST):
+    if len(found) > (1 if size > 1 else _MOST):
         return []
     return found
 

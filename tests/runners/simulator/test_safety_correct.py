@@ -182,7 +182,7 @@ CORRECT = {
     "constant table": (
         "y[t] = table[t % 4] * x[t];",
         torch.tensor([3.0, 1.0, 4.0, 1.5])[T % 4] * X,
-        {"before": "__constant__ float table[4] = {3.0f, 1.0f, 4.0f, 1.5f};"},
+        {"before": "const static __constant__ const float table[4] = {3.0f, 1.0f, 4.0f, 1.5f};"},
     ),
     "two parts of the dynamic shared memory": (
         "extern __shared__ float a[]; float* b = a + 64; a[t] = x[t]; b[63 - t] = x[t];\n"
