@@ -139,7 +139,7 @@ INTEGER_DOT_EXERCISES = (
     ),
     _exercise(
         "bug_1",
-        (8, 4, 2),
+        (8, 4, 3),
         _y_of_bug_1,
         hints=(
             "It is right with 4 bits, and with 8 bits if the zero is 128. Which numbers does the "
