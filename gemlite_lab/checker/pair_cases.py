@@ -44,7 +44,7 @@ def of_a_full_block():
     n, group, i = torch.arange(N).view(-1, 1), torch.arange(K // group_size), torch.arange(K // 64)
     x = torch.zeros(1, K, dtype=torch.float16)
     x[0, 64 * i + 13 * i % 64] = (1.0 - 2 * (i % 2)).half()
-    label = f"{NBITS}-bit, groups of {group_size}, M = 1, N = {N}, K = {K}"
+    label = f"{NBITS}-bit, groups of {group_size}, M = 1, N = {N}, K = {K}, blocks of 32 warps"
     scales, zeros = 2.0 ** ((2 * n + 3 * group) % 5 - 4), (7 * n + 3 * group + 1) % 2.0**NBITS
     W_q = W_q.to(torch.uint8)
     return GroupedCase(label, NBITS, group_size, W_q, scales, zeros, x, is_exact=True)
