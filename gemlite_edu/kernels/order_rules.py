@@ -76,6 +76,11 @@ def _changing_functions(code):
         end = closing(code, index + 1)
         if end + 1 < len(code) and code[end + 1].text == "{":
             parameters = [[t.text for t in tokens] for tokens in _listed(code, index + 1)]
-            if any({"&", "*"} & {*words} and "const" not in words for words in parameters):
+            if any(map(_may_change, parameters)):
                 found.add(token.text)
     return found
+
+
+def _may_change(words):
+    """True for a reference or pointer to what is not const, and for a reference to a pointer."""
+    return {"&", "*"} <= {*words} or bool({"&", "*"} & {*words} and "const" not in words)

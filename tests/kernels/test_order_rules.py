@@ -9,6 +9,7 @@ NAME = "dequant_dot"
 HEAD = "__device__ float dequant_dot(uint32_t word, const X_T* x, float zero)"
 NEXT = "int n = 0; auto next = [&] { return n++; }; "
 TAKE = "__device__ int take(int& n) { return n++; }\n__device__ int from(int* n) { return ++*n; }\n"
+TAKE += "__device__ float next_of(const X_T*& p) { return to_float(*p++); }\n"
 TWO_OF = "__device__ float two(float a, float b);\n" + TAKE
 
 
@@ -35,6 +36,7 @@ def check(inside):
     "two(take(i), take(i));",
     "two(from(&i), from(&i));",
     "two(take(i), from(&i));",
+    "two(next_of(x), next_of(x));",
     "two(x[take(i)] * 2, -x[take(i)]);",
     "two(two(take(i), 1), take(i));",
     "if (two(take(i), take(i)) > 0) i = 0;",
