@@ -16,8 +16,8 @@ from gemlite_edu.kernels.tokens import WORD, tokens_of
 from gemlite_edu.kernels.word_rules import check_words
 
 HOLE = re.compile(r"^// BEGIN HOLE (\w+)\n(.*?)^// END HOLE$", re.DOTALL | re.MULTILINE)
-# Comments, strings and characters, which checks of the code must ignore.
 _MOST_CHARACTERS = 50_000
+# Comments, strings and characters, which checks of the code must ignore.
 _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
 
 
