@@ -1,5 +1,6 @@
 """Compile a kernel's text, and the runner, with the host's C++ compiler."""
 
+import hashlib
 import json
 import os
 import platform
@@ -182,7 +183,7 @@ def _find_partly_used(text, flags, reads):
 
 def _instrumented_key(text, flags, compiler):
     key = ("instrumented kernel", text, *flags, *_of_every_kernel(compiler))
-    return *key, _instrumenting_text()
+    return *key, _hash_of_instrumenting()
 
 
 def _build_instrumented(command, folder, dynamic_name, replace):
@@ -207,7 +208,7 @@ def _blank(found):
 
 def _of_every_kernel(compiler):
     """The part of a library's cache key that all kernels share, besides the text and the flags."""
-    return *_LIBRARY_FLAGS, _shim_text(), program_identity(compiler)
+    return *_LIBRARY_FLAGS, _hash_of_shim(), program_identity(compiler)
 
 
 def _compile_command(compiler, flags, folder, text):
@@ -216,7 +217,7 @@ def _compile_command(compiler, flags, folder, text):
     source.write_text(text, encoding="utf-8", errors="replace")
     header = SHIM / "cuda_runtime.h"
     if not _is_clang(compiler):  # clang refuses the precompiled header instead of reading the text
-        header = header_to_include(compiler, flags, SHIM, _shim_text())
+        header = header_to_include(compiler, flags, SHIM, _hash_of_shim())
     return [compiler, *flags, "-include", header, source]
 
 
@@ -238,7 +239,7 @@ def build_runner():
         if result.returncode:
             raise RuntimeError(f"{compiler} could not compile the simulator:\n{result.stderr}")
 
-    key = ("runner", _runner_text(), _shim_text(), *_RUNNER_FLAGS, program_identity(compiler))
+    key = ("runner", _hash_of_runner(), _hash_of_shim(), *_RUNNER_FLAGS, program_identity(compiler))
     return cached_build(key, build) / "runner"
 
 
@@ -251,20 +252,24 @@ def _compile(command):
 
 
 @cache
-def _shim_text():
-    return "".join(path.read_text() for path in sorted(SHIM.rglob("*.h")))
+def _hash_of_shim():
+    return _hash(sorted(SHIM.rglob("*.h")))
 
 
 @cache
-def _runner_text():
+def _hash_of_runner():
     folders = (_HERE / "runner", _HERE / "instruments")
-    return "".join(path.read_text() for f in folders for path in sorted(f.glob("*.[hc]*")))
+    return _hash(path for folder in folders for path in sorted(folder.glob("*.[hc]*")))
 
 
 @cache
-def _instrumenting_text():
+def _hash_of_instrumenting():
     names = ("instrument.py", "fills.py", "program_order.py", "undefined_checks.py", "variables.py")
-    return "".join((_HERE / name).read_text() for name in names)
+    return _hash(_HERE / name for name in names)
+
+
+def _hash(paths):
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
 def _dynamic_arrays(text):

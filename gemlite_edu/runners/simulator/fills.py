@@ -75,8 +75,12 @@ def _reached(dump, kernel):
         unreached = [part for part in unreached if part not in new]
         text = "".join(body for _, body in new)
         found += text
-        new = [part for part in unreached if re.search(rf"\b{re.escape(part[0])}\b", text)]
+        new = [part for part in unreached if _mentions(text, part[0])]
     return found
+
+
+def _mentions(text, name):
+    return name in text and bool(re.search(rf"\b{re.escape(name)}\b", text))
 
 
 def fills_left(library):

@@ -1,4 +1,9 @@
-"""Precompile the header that starts every kernel's text, so that it is parsed only once."""
+"""Precompile the header that starts every kernel's text, so that it is parsed only once.
+
+It holds the templates that are instantiated by its end; g++ instantiates the others again with each
+kernel. A function that returns `auto` is instantiated at its first call: the shim's templates that
+other functions of the shim call return it for that reason.
+"""
 
 import subprocess
 
@@ -8,7 +13,7 @@ from gemlite_edu.runners.simulator.fills import is_fill
 _HEADER = "cuda_runtime.h"
 
 
-def header_to_include(compiler, flags, shim, shim_text):
+def header_to_include(compiler, flags, shim, hash_of_shim):
     """Path of a header that includes the shim's; its precompiled form lies beside it for g++.
 
     flags: those of the compiles that will include it. If g++ cannot use the precompiled form, for
@@ -22,7 +27,7 @@ def header_to_include(compiler, flags, shim, shim_text):
         command = [compiler, *flags, "-x", "c++-header", header, "-o", f"{header}.gch"]
         subprocess.run([str(word) for word in command], capture_output=True)
 
-    key = ("header", str(shim), shim_text, *flags, program_identity(compiler))
+    key = ("header", str(shim), hash_of_shim, *flags, program_identity(compiler))
     return cached_build(key, build) / _HEADER
 
 

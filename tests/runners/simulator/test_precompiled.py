@@ -1,9 +1,12 @@
 """A precompiled header changes how long a compile takes, and nothing else."""
 
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
+import gemlite_edu
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.runners import simulator
 from gemlite_edu.runners.simulator import build
@@ -17,6 +20,12 @@ __global__ void kernel(const float4* x, float* y) {
   y[threadIdx.x] = __shfl_xor_sync(0xFFFFFFFFu, __half2float(staged[threadIdx.x]), 1);
 }
 """
+# What the kernels' compiles define: a header that knows one of these names is not used.
+KERNELS = Path(gemlite_edu.__file__).parent / "kernels"
+NAMES = {
+    *re.findall(r'"([A-Z][A-Z_]*)":', "".join(p.read_text() for p in KERNELS.glob("*.py"))),
+    *re.findall(r"\b[A-Z_]+_T\b", "".join(p.read_text() for p in KERNELS.rglob("*.cu*"))),
+}
 MISTAKES = ["int i = x;", "__shfl_sync(~0u, blockDim, 0);", 'asm("ld.global");', "undeclared();"]
 LINES = ("sites.txt", "lines.txt", "arrays.txt", "reads.json")
 
@@ -37,12 +46,25 @@ def as_text(monkeypatch, tmp_path):
     "more", [[], INSTRUMENTED_FLAGS, [*INSTRUMENTED_FLAGS, "-DSIM_SPLIT_VECTORS"]]
 )
 def test_the_compiler_uses_it(more, tmp_path):
-    text, flags = build._prepare(TEXT, "kernel", {"X_T": "half", "ROWS": 4})
-    compiler = build.find_instrumenting_compiler()
-    command = build._compile_command(compiler, flags + more, tmp_path, text)
-    command = [*map(str, command), "-fsyntax-only", "-H"]
-    read = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    command = compile_command(TEXT, dict.fromkeys(NAMES, 1), more, tmp_path)
+    read = subprocess.run([*command, "-fsyntax-only", "-H"], capture_output=True, text=True).stderr
     assert read.startswith("! ") and "cuda_runtime.h.gch" in read.splitlines()[0]
+
+
+def test_its_functions_are_instantiated_in_it(tmp_path):
+    command = compile_command("", {}, INSTRUMENTED_FLAGS, tmp_path)
+    command[command.index("-include") + 2 :] = ["-x", "c++", "/dev/null"]
+    said = subprocess.run([*command, "-S", "-o", "-", "-Q"], capture_output=True, text=True).stderr
+    functions, is_whole, _ = said.partition("Analyzing compilation unit")
+    assert is_whole and "sim_" not in functions.replace(
+        "sim_copy_whole(T*, const T*) [with T = SimPair", ""
+    )
+
+
+def compile_command(text, defines, more, folder):
+    text, flags = build._prepare(text, "kernel", defines)
+    compiler = build.find_instrumenting_compiler()
+    return [str(word) for word in build._compile_command(compiler, flags + more, folder, text)]
 
 
 def test_what_is_instrumented_stays_the_same(as_text):

@@ -4,7 +4,7 @@
 #include "cooperation.h"
 
 template <typename T>
-T sim_atomically(SimAtomic operation, T* address, T value, T compare = T()) {
+auto sim_atomically(SimAtomic operation, T* address, T value, T compare = T()) {
   uint64_t operand = 0, expected = 0;
   __builtin_memcpy(&operand, &value, sizeof(T));
   __builtin_memcpy(&expected, &compare, sizeof(T));

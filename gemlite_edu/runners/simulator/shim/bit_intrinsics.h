@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 template <typename To, typename From>
-To sim_as(From value) {
+auto sim_as(From value) {
   static_assert(sizeof(To) == sizeof(From), "the same bits, seen as another type");
   To result;
   __builtin_memcpy(&result, &value, sizeof result);

@@ -18,7 +18,7 @@ inline SimExact sim_exact_sum(double a, double b) {
 }
 
 template <SimRounding rounding>
-float sim_round_to_float(SimExact exact) {
+auto sim_round_to_float(SimExact exact) {
   const float nearest = static_cast<float>(exact.near);
   if (exact.near - exact.near != 0) return nearest;
   double behind = exact.near - static_cast<double>(nearest);
@@ -33,19 +33,19 @@ float sim_round_to_float(SimExact exact) {
 // The sum of a product, exact in a double, and a float. IEEE 754: numbers that cancel give -0 where
 // one rounds down, else +0.
 template <SimRounding rounding>
-float sim_round_sum(double a, double b) {
+auto sim_round_sum(double a, double b) {
   const SimExact exact = sim_exact_sum(a, b);
   const bool cancels = exact.near == 0 && signbit(a) != signbit(b);
   if (cancels) return rounding == SimRounding::DOWN ? -0.0f : 0.0f;
   return sim_round_to_float<rounding>(exact);
 }
 template <SimRounding rounding>
-float sim_round_quotient(double a, double b) {
+auto sim_round_quotient(double a, double b) {
   const double quotient = a / b, remainder = fma(-quotient, b, a);
   return sim_round_to_float<rounding>({quotient, b < 0 ? -remainder : remainder});
 }
 template <SimRounding rounding>
-float sim_round_root(double value) {
+auto sim_round_root(double value) {
   const double root = sqrt(value);
   return sim_round_to_float<rounding>({root, fma(-root, root, value)});
 }
@@ -60,16 +60,16 @@ inline float __frsqrt_rn(float a) { return static_cast<float>(1.0 / sqrt(static_
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline float __fmaf_ieee_rn(float a, float b, float c) { return fmaf(a, b, c); }
 
-#define SIM_ROUNDED_TO_ONE_SIDE(MODE, ROUNDING)                                                   \
-  inline float __fadd_##MODE(float a, float b) { return sim_round_sum<ROUNDING>(a, b); }          \
-  inline float __fsub_##MODE(float a, float b) { return sim_round_sum<ROUNDING>(a, -b); }         \
-  inline float __fmul_##MODE(float a, float b) {                                                  \
+#define SIM_ROUNDED_TO_ONE_SIDE(TAIL, ROUNDING)                                                   \
+  inline float __fadd_##TAIL(float a, float b) { return sim_round_sum<ROUNDING>(a, b); }          \
+  inline float __fsub_##TAIL(float a, float b) { return sim_round_sum<ROUNDING>(a, -b); }         \
+  inline float __fmul_##TAIL(float a, float b) {                                                  \
     return sim_round_to_float<ROUNDING>({static_cast<double>(a) * b, 0});                         \
   }                                                                                               \
-  inline float __fdiv_##MODE(float a, float b) { return sim_round_quotient<ROUNDING>(a, b); }     \
-  inline float __frcp_##MODE(float a) { return sim_round_quotient<ROUNDING>(1, a); }              \
-  inline float __fsqrt_##MODE(float a) { return sim_round_root<ROUNDING>(a); }                    \
-  inline float __fmaf_##MODE(float a, float b, float c) {                                         \
+  inline float __fdiv_##TAIL(float a, float b) { return sim_round_quotient<ROUNDING>(a, b); }     \
+  inline float __frcp_##TAIL(float a) { return sim_round_quotient<ROUNDING>(1, a); }              \
+  inline float __fsqrt_##TAIL(float a) { return sim_round_root<ROUNDING>(a); }                    \
+  inline float __fmaf_##TAIL(float a, float b, float c) {                                         \
     return sim_round_sum<ROUNDING>(static_cast<double>(a) * b, c);                                \
   }
 SIM_ROUNDED_TO_ONE_SIDE(rz, SimRounding::ZERO)

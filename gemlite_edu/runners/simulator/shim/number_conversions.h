@@ -6,7 +6,7 @@
 #include "float_rounding.h"
 
 template <SimRounding rounding>
-double sim_round_to_integer(double value) {
+auto sim_round_to_integer(double value) {
   if (rounding == SimRounding::ZERO) return trunc(value);
   if (rounding == SimRounding::UP) return ceil(value);
   if (rounding == SimRounding::DOWN) return floor(value);
@@ -15,10 +15,10 @@ double sim_round_to_integer(double value) {
 
 // What is no number becomes 0 from a float in up to 32 bits, and elsewhere the sign bit alone.
 template <typename Integer, SimRounding rounding, typename From>
-Integer sim_to_integer(From value) {
+auto sim_to_integer(From value) {
   using Limits = std::numeric_limits<Integer>;
   constexpr bool is_short = sizeof(Integer) <= 4 && sizeof(From) == 4;
-  if (value != value) return is_short ? 0 : static_cast<Integer>(1ull << (8 * sizeof(Integer) - 1));
+  if (value != value) return static_cast<Integer>(is_short ? 0 : 1ull << (8 * sizeof(Integer) - 1));
   const double rounded = sim_round_to_integer<rounding>(value);
   if (rounded <= static_cast<double>(Limits::min())) return Limits::min();
   if (rounded >= ldexp(1.0, Limits::digits)) return Limits::max();
@@ -26,27 +26,27 @@ Integer sim_to_integer(From value) {
 }
 
 template <typename Integer>
-SimExact sim_exact_of(Integer value) {
+auto sim_exact_of(Integer value) {
   const double near = static_cast<double>(value);
   const __int128 rest = static_cast<__int128>(value) - static_cast<__int128>(near);
-  return {near, static_cast<double>(rest)};
+  return SimExact{near, static_cast<double>(rest)};
 }
 template <SimRounding rounding, typename Integer>
-float sim_float_of_integer(Integer value) {
+auto sim_float_of_integer(Integer value) {
   if (rounding == SimRounding::NEAREST) return static_cast<float>(value);
   return sim_round_to_float<rounding>(sim_exact_of(value));
 }
 
-#define SIM_CONVERSION(NAME, T, MODE, ROUNDING)                                                 \
-  inline T __float2##NAME##_##MODE(float v) { return sim_to_integer<T, ROUNDING>(v); }          \
-  inline T __double2##NAME##_##MODE(double v) { return sim_to_integer<T, ROUNDING>(v); }        \
-  inline float __##NAME##2float_##MODE(T v) { return sim_float_of_integer<ROUNDING>(v); }
-#define SIM_CONVERSIONS(MODE, ROUNDING)                      \
-  SIM_CONVERSION(int, int, MODE, ROUNDING)                   \
-  SIM_CONVERSION(uint, unsigned, MODE, ROUNDING)             \
-  SIM_CONVERSION(ll, long long, MODE, ROUNDING)              \
-  SIM_CONVERSION(ull, unsigned long long, MODE, ROUNDING)    \
-  inline float __double2float_##MODE(double v) { return sim_round_to_float<ROUNDING>({v, 0}); }
+#define SIM_CONVERSION(NAME, T, TAIL, ROUNDING)                                                 \
+  inline T __float2##NAME##_##TAIL(float v) { return sim_to_integer<T, ROUNDING>(v); }          \
+  inline T __double2##NAME##_##TAIL(double v) { return sim_to_integer<T, ROUNDING>(v); }        \
+  inline float __##NAME##2float_##TAIL(T v) { return sim_float_of_integer<ROUNDING>(v); }
+#define SIM_CONVERSIONS(TAIL, ROUNDING)                      \
+  SIM_CONVERSION(int, int, TAIL, ROUNDING)                   \
+  SIM_CONVERSION(uint, unsigned, TAIL, ROUNDING)             \
+  SIM_CONVERSION(ll, long long, TAIL, ROUNDING)              \
+  SIM_CONVERSION(ull, unsigned long long, TAIL, ROUNDING)    \
+  inline float __double2float_##TAIL(double v) { return sim_round_to_float<ROUNDING>({v, 0}); }
 SIM_CONVERSIONS(rz, SimRounding::ZERO)
 SIM_CONVERSIONS(ru, SimRounding::UP)
 SIM_CONVERSIONS(rd, SimRounding::DOWN)

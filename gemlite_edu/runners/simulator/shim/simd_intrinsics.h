@@ -7,7 +7,7 @@
 
 // op(x, y) of each part of the words as T; an operation gives an int, of which the low bits are kept.
 template <typename T, typename Operation>
-__forceinline__ unsigned sim_each_part(unsigned a, unsigned b, Operation operation) {
+__forceinline__ auto sim_each_part(unsigned a, unsigned b, Operation operation) {
   constexpr int bits = 8 * sizeof(T);
   constexpr unsigned low = (1u << bits) - 1;
   unsigned result = 0;
@@ -18,7 +18,7 @@ __forceinline__ unsigned sim_each_part(unsigned a, unsigned b, Operation operati
   return result;
 }
 template <typename T, typename Operation>
-__forceinline__ unsigned sim_sum_of_parts(unsigned a, unsigned b, Operation operation) {
+__forceinline__ auto sim_sum_of_parts(unsigned a, unsigned b, Operation operation) {
   constexpr int bits = 8 * sizeof(T);
   unsigned sum = 0;
   for (int at = 0; at < 32; at += bits) {
@@ -27,7 +27,7 @@ __forceinline__ unsigned sim_sum_of_parts(unsigned a, unsigned b, Operation oper
   return sum;
 }
 template <typename T>
-int sim_clamp(int value) {
+auto sim_clamp(int value) {
   const int least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
   return value < least ? least : value > most ? most : value;
 }

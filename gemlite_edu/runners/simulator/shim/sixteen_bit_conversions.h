@@ -3,21 +3,21 @@
 #pragma once
 #include "sixteen_bits.h"
 
-#define SIM_TO_INTEGER(NAME, T, TO, INTEGER, MODE, ROUNDING) \
-  inline INTEGER __##NAME##2##TO##_##MODE(T v) { return sim_to_integer<INTEGER, ROUNDING>(float(v)); }
-#define SIM_WITH_INTEGER(NAME, T, OTHER, INTEGER, MODE, ROUNDING) \
-  SIM_TO_INTEGER(NAME, T, OTHER, INTEGER, MODE, ROUNDING)         \
-  inline T __##OTHER##2##NAME##_##MODE(INTEGER v) {               \
+#define SIM_TO_INTEGER(NAME, T, TO, INTEGER, TAIL, ROUNDING) \
+  inline INTEGER __##NAME##2##TO##_##TAIL(T v) { return sim_to_integer<INTEGER, ROUNDING>(float(v)); }
+#define SIM_WITH_INTEGER(NAME, T, OTHER, INTEGER, TAIL, ROUNDING) \
+  SIM_TO_INTEGER(NAME, T, OTHER, INTEGER, TAIL, ROUNDING)         \
+  inline T __##OTHER##2##NAME##_##TAIL(INTEGER v) {               \
     return sim_round_to_sixteen<T, ROUNDING>(sim_exact_of(v));    \
   }
-#define SIM_WITH_NUMBERS(NAME, T, MODE, ROUNDING)                              \
-  SIM_WITH_INTEGER(NAME, T, int, int, MODE, ROUNDING)                          \
-  SIM_WITH_INTEGER(NAME, T, uint, unsigned, MODE, ROUNDING)                    \
-  SIM_WITH_INTEGER(NAME, T, short, short, MODE, ROUNDING)                      \
-  SIM_WITH_INTEGER(NAME, T, ushort, unsigned short, MODE, ROUNDING)            \
-  SIM_WITH_INTEGER(NAME, T, ll, long long, MODE, ROUNDING)                     \
-  SIM_WITH_INTEGER(NAME, T, ull, unsigned long long, MODE, ROUNDING)           \
-  inline T __float2##NAME##_##MODE(float v) { return sim_round_to_sixteen<T, ROUNDING>({v, 0}); }
+#define SIM_WITH_NUMBERS(NAME, T, TAIL, ROUNDING)                              \
+  SIM_WITH_INTEGER(NAME, T, int, int, TAIL, ROUNDING)                          \
+  SIM_WITH_INTEGER(NAME, T, uint, unsigned, TAIL, ROUNDING)                    \
+  SIM_WITH_INTEGER(NAME, T, short, short, TAIL, ROUNDING)                      \
+  SIM_WITH_INTEGER(NAME, T, ushort, unsigned short, TAIL, ROUNDING)            \
+  SIM_WITH_INTEGER(NAME, T, ll, long long, TAIL, ROUNDING)                     \
+  SIM_WITH_INTEGER(NAME, T, ull, unsigned long long, TAIL, ROUNDING)           \
+  inline T __float2##NAME##_##TAIL(float v) { return sim_round_to_sixteen<T, ROUNDING>({v, 0}); }
 #define SIM_SIXTEEN_BIT_CONVERSIONS(NAME, T)                         \
   SIM_WITH_NUMBERS(NAME, T, rn, SimRounding::NEAREST)                \
   SIM_WITH_NUMBERS(NAME, T, rz, SimRounding::ZERO)                   \

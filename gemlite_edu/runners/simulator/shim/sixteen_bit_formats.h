@@ -52,13 +52,13 @@ struct SimBfloat16Format {
 
 // The next value of T above, and below; where 16 bits end, infinity.
 template <typename T>
-T sim_step(T value, bool up) {
+auto sim_step(T value, bool up) {
   if ((value.bits & 0x7FFFu) == 0) return T::of_bits(up ? 0x0001u : 0x8001u);
   const bool grows = up == (value.bits < 0x8000u);
   return T::of_bits(grows ? value.bits + 1u : value.bits - 1u);
 }
 template <typename T, SimRounding rounding>
-T sim_round_to_sixteen(SimExact exact) {
+auto sim_round_to_sixteen(SimExact exact) {
   const T nearest = T::of(exact);
   if (rounding == SimRounding::NEAREST || exact.near - exact.near != 0) return nearest;
   double behind = exact.near - static_cast<double>(static_cast<float>(nearest));

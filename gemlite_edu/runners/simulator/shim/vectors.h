@@ -16,7 +16,7 @@ template <> struct SimWhole<16> {
   typedef uint64_t type __attribute__((may_alias, vector_size(16)));
 };
 template <typename T>
-void sim_copy_whole(T* to, const T* from) {
+auto sim_copy_whole(T* to, const T* from) {
 #ifdef SIM_SPLIT_VECTORS  // field by field, to see which fields are used
   to->copy_fields(*from);
 #else

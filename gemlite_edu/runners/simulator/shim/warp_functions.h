@@ -18,7 +18,7 @@ inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask,
 inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
 
 template <typename T>
-uint64_t sim_bits_of(T value) {
+auto sim_bits_of(T value) {
   static_assert(sizeof(T) <= sizeof(uint64_t), "lanes give each other at most 8 bytes at a time");
   uint64_t bits = 0;
   __builtin_memcpy(&bits, &value, sizeof(T));
@@ -84,7 +84,7 @@ unsigned __match_all_sync(unsigned mask, T value, int* predicate) {
 }
 
 template <typename T, typename Operation>
-T sim_reduce(unsigned mask, T value, Operation operation) {
+auto sim_reduce(unsigned mask, T value, Operation operation) {
   uint64_t values[32];
   const unsigned there = sim_gather(mask, sim_bits_of(value), values);
   T result = value;
