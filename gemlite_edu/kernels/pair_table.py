@@ -2,6 +2,8 @@
 
 import torch
 
+from gemlite_edu.numbers.format import Format
+
 _PREPARE = """
 __constant__ uint32_t LEVELS[16] = {{
     {first},
@@ -35,7 +37,8 @@ __device__ half2 dequant_pair(uint32_t pairs, int f) {
 def pair_table(levels):
     """Texts for `prepare_pairs` and `dequant_pair` that decode code c as levels[c].
 
-    levels: 16 numbers, or 8 for 3-bit codes stored in 4-bit fields; each is rounded to float16.
+    levels: 16 numbers, or 8 for 3-bit codes stored in 4-bit fields, or a `Format` with so many
+        levels; each is rounded to float16.
     Raises ValueError for other levels. Pass the result as `replace` to `load` a 4-bit
     "gemv_a16wn_fast" or "gemm_a16wn_fast".
 
@@ -45,7 +48,8 @@ def pair_table(levels):
     >>> kernel(torch.ones(1, 8).half(), *kernel.pack(torch.full((2, 8), 15).byte(), 1.0, 0.0))
     tensor([[8., 8.]], dtype=torch.float16)
     """
-    halves = torch.as_tensor(levels).detach().cpu().half()
+    numbers = levels.levels or () if isinstance(levels, Format) else levels
+    halves = torch.as_tensor(numbers).detach().cpu().half()
     if tuple(halves.shape) not in ((16,), (8,)) or not halves.isfinite().all():
         raise ValueError(
             f"levels must be 16 or 8 numbers that fit in float16, up to 65504, got {levels!r}"

@@ -91,9 +91,8 @@ def quantize_linear(
         raise ValueError("the range of W does not fit in a float32 scale: divide W by a constant")
 
     safe_scales = torch.where(scales == 0, torch.ones_like(scales), scales)
-    codes = (groups / safe_scales + zeros).round().clamp(0, 2**nbits - 1)
     return QuantizedWeight(
-        codes.to(torch.uint8).reshape(N, K),
+        nearest_integers(groups, safe_scales, zeros, nbits).reshape(N, K),
         scales.float().squeeze(-1),
         zeros.float().squeeze(-1),
         nbits,
@@ -128,9 +127,22 @@ def quantize_ternary(W):
     )
 
 
+def nearest_integers(groups, scales, zeros, nbits):
+    """The code whose (code - zero) * scale is nearest to each number of groups (..., members).
+
+    scales, zeros: (..., 1), no scale 0. Returns uint8 in the shape of `groups`.
+    """
+    return (groups / scales + zeros).round().clamp(0, 2**nbits - 1).to(torch.uint8)
+
+
+def range_with_zero(groups):
+    """The smallest and the largest number of each group (..., members), or 0: two of (..., 1)."""
+    low, high = groups.amin(-1, keepdim=True), groups.amax(-1, keepdim=True)
+    return low.clamp(max=0), high.clamp(min=0)
+
+
 def _affine_scale_zero(groups, nbits, integer_zeros):
-    low = groups.amin(-1, keepdim=True).clamp(max=0)
-    high = groups.amax(-1, keepdim=True).clamp(min=0)
+    low, high = range_with_zero(groups)
     scales = ((high - low) / (2**nbits - 1)).float().double()
     scales = torch.where(scales == 0, torch.ones_like(scales), scales)
     zeros = (0 - low) / scales
@@ -153,24 +165,34 @@ def check_nbits(nbits):
         raise ValueError(f"nbits must be from 1 to 8, got {nbits}")
 
 
-def check_codes(W_q, nbits):
+def check_codes(W_q, nbits, name="W_q"):
     """Raise unless `W_q` is an (N, K) uint8 tensor of codes below 2**nbits, N and K at least 1."""
     if not isinstance(W_q, torch.Tensor) or W_q.dtype != torch.uint8:
-        raise TypeError(f"W_q must be a torch.uint8 tensor of codes, got {_kind(W_q)}")
+        raise TypeError(f"{name} must be a torch.uint8 tensor of codes, got {_kind(W_q)}")
     if W_q.dim() != 2 or W_q.numel() == 0:
-        raise ValueError(f"W_q must have shape (N, K) with N, K >= 1, got {tuple(W_q.shape)}")
+        raise ValueError(f"{name} must have shape (N, K) with N, K >= 1, got {tuple(W_q.shape)}")
     if int(W_q.max()) >= 2**nbits:
         raise ValueError(
-            f"W_q has a code {int(W_q.max())}, but {nbits} bits end at {2**nbits - 1}: "
+            f"{name} has a code {int(W_q.max())}, but {nbits} bits end at {2**nbits - 1}: "
             f"clamp the codes or choose a larger nbits"
         )
 
 
 def _check_weight(W):
+    check_matrix_of_floats(W)
+    check_finite(W)
+
+
+def check_matrix_of_floats(W):
+    """Raise unless `W` is a floating-point tensor (N, K), N and K at least 1."""
     if not isinstance(W, torch.Tensor) or not W.is_floating_point():
         raise TypeError(f"W must be a floating-point tensor, got {_kind(W)}")
     if W.dim() != 2 or W.numel() == 0:
         raise ValueError(f"W must have shape (N, K) with N, K >= 1, got {tuple(W.shape)}")
+
+
+def check_finite(W):
+    """Raise if the matrix `W` has a NaN or an infinity; the sentence says where."""
     broken = (~torch.isfinite(W.double())).nonzero()
     if len(broken):
         n, k = broken[0].tolist()

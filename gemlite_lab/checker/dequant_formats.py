@@ -37,5 +37,5 @@ def _lookup(table):
 
 
 SIGNED = Format("dequant_dot_signed", (4,), _twos_complement)
-NF4_TABLE = Format("dequant_dot_nf4", (4,), _lookup(NF4), sums_are_exact=False)
-FP4 = Format("dequant_dot_fp4", (4,), _lookup(FP4_E2M1))
+NF4_TABLE = Format("dequant_dot_nf4", (4,), _lookup(NF4.levels), sums_are_exact=False)
+FP4 = Format("dequant_dot_fp4", (4,), _lookup(FP4_E2M1.levels))

@@ -11,7 +11,7 @@ from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
 
 _NAME = "dequant_pair_table"
-_LEVELS = torch.tensor(NF4).half().double()
+_LEVELS = torch.tensor(NF4.levels).half().double()
 
 
 @cache

@@ -42,7 +42,7 @@ def test_rows_groups_and_sizes_of_x_are_many(name):
     "name, values, quantum",
     [
         (NAMES[0], 64 + torch.arange(16.0), 1.0),  # an answer may leave 64 on the codes
-        (NAMES[1], torch.tensor(NF4).half(), 2.0**-12),
+        (NAMES[1], torch.tensor(NF4.levels).half(), 2.0**-12),
     ],
 )
 def test_sums_are_exact_in_float32_in_any_order(name, values, quantum):
@@ -64,7 +64,7 @@ def test_no_right_y_is_beyond_what_a_half_holds(name):
 
 
 def test_the_table_is_that_of_the_notebook():
-    levels = torch.tensor(NF4).half()
+    levels = torch.tensor(NF4.levels).half()
     assert torch.equal(levels.double(), dequant_pair_table._LEVELS)
     bits = [f"0x{int(level.view(torch.int16)) & 0xFFFF:04x}" for level in levels]
     notebook = (ROOT / "exercises" / "09_to_the_memory_limit.ipynb").read_text()

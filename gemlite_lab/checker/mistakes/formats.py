@@ -81,7 +81,7 @@ _SIGNED_MISTAKES = {
     "16 is subtracted from all codes": list(range(-16, 0)),
     "16 is subtracted from codes 0 to 7, not from 8 to 15": [*range(-16, -8), *range(8, 16)],
 }
-_FP4 = list(FP4_E2M1)
+_FP4 = list(FP4_E2M1.levels)
 _MAGNITUDES = _FP4[:8]
 _FP4_MISTAKES = {
     **_table_mistakes(_FP4),
@@ -126,17 +126,17 @@ _FP4_MISTAKES = {
     },
 }  # fmt: skip
 _NF4_MISTAKES = {
-    **_table_mistakes(NF4),
+    **_table_mistakes(NF4.levels),
     "the codes are taken as evenly spaced from -1 to 1": [c * 2 / 15 - 1 for c in range(16)],
     "the codes are taken as -8 to 7, divided by 8": [c / 8 - 1 for c in range(16)],
     "the codes are taken as FP4": _FP4,
-    "0 is left out of the table, so that it ends early": [*(v for v in NF4 if v), 0.0],
-    "the levels are rounded to three digits behind the point": [round(v, 3) for v in NF4],
-    "the levels are rounded to four digits behind the point": [round(v, 4) for v in NF4],
+    "0 is left out of the table, so that it ends early": [*(v for v in NF4.levels if v), 0.0],
+    "the levels are rounded to three digits behind the point": [round(v, 3) for v in NF4.levels],
+    "the levels are rounded to four digits behind the point": [round(v, 4) for v in NF4.levels],
 }
 SIGNED = _of_table(_SIGNED, _SIGNED_MISTAKES)
 FP4_DOT = _of_table(_FP4, _FP4_MISTAKES)
-NF4_DOT = _of_table(list(NF4), _NF4_MISTAKES)
+NF4_DOT = _of_table(list(NF4.levels), _NF4_MISTAKES)
 
 
 def _byte(numbers):

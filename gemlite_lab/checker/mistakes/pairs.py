@@ -14,7 +14,7 @@ from gemlite_lab.checker.mistakes.model import Mistake, Model, without_twins
 
 _FIELDS, _PAIRS = 4, 8
 _TILE = 2 * _FIELDS * _PAIRS
-_LEVELS = torch.tensor(NF4).half().double()
+_LEVELS = torch.tensor(NF4.levels).half().double()
 _F = torch.arange(_FIELDS)
 
 
@@ -214,7 +214,7 @@ def _mistakes_of_levels(case):
         ).trunc(),
         "the levels are doubled": lambda c: 2 * _level(c),
         "the levels have the precision of bfloat16": lambda c: (
-            torch.tensor(NF4).bfloat16().double()[c.clamp(0, 15)]
+            torch.tensor(NF4.levels).bfloat16().double()[c.clamp(0, 15)]
         ),
         "64 is put on the levels, which rounds them, and taken off again": lambda c: (
             (_level(c) + 64).half().double() - 64
