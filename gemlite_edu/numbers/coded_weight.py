@@ -42,12 +42,12 @@ class CodedWeight:
         check_codes(self.codes, self.format.nbits, name="codes")
         N, K = self.codes.shape
         per_group = (N, self.format.groups_of(K))
+        of_zeros = torch.float32 if self.format.has_zeros else None
+        of_tensor_scale = torch.float32 if self.format.has_tensor_scale else None
         self._check_part("scales", self.format.scale_dtype, per_group)
         if self.zeros is not None:
-            self._check_part("zeros", torch.float32 if self.format.has_zeros else None, per_group)
-        self._check_part(
-            "tensor_scale", torch.float32 if self.format.has_tensor_scale else None, ()
-        )
+            self._check_part("zeros", of_zeros, per_group)
+        self._check_part("tensor_scale", of_tensor_scale, ())
 
     def _check_part(self, name, dtype, shape):
         """Check the tensor called `name`, which must be None if the format has no dtype for it."""
@@ -69,10 +69,14 @@ class CodedWeight:
     def dequantize(self, dtype=torch.float32):
         """Return the weights, (N, K); computed in float32, or float64 for that dtype, then rounded.
 
+        Raises TypeError for a dtype that is no float.
+
         >>> q = CodedWeight(Format(2), torch.tensor([[0, 3]]).byte(), torch.ones(1, 1).half())
         >>> q.dequantize(torch.bfloat16)
         tensor([[0., 3.]], dtype=torch.bfloat16)
         """
+        if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+            raise TypeError(f"dtype must be a float dtype of torch, got {dtype!r}")
         W = torch.empty(self.codes.shape, dtype=dtype, device=self.codes.device)
         for rows in row_blocks(*self.codes.shape):
             W[rows] = self._weights(

@@ -174,5 +174,5 @@ class Format:
             scale_dtype = state.pop("scale_dtype")
             state["scale_dtype"] = None if scale_dtype is None else _SCALE_DTYPES[scale_dtype]
             return Format(**state)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(f"no format is saved as {text!r:.80}: {error}") from error

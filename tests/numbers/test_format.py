@@ -42,7 +42,7 @@ def test_the_text_is_plain_json():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", "3", '{"nbits": 4}', INT4.to_text().replace("float16", "int8"),
+    ["", "[" * 100_000, "[]", "{}", "3", '{"nbits": 4}', INT4.to_text().replace("float16", "int8"),
      INT4.to_text().replace('"nbits"', '"bits"'), INT4.to_text().replace("4", "9"), None,
      NF4.to_text().replace("1.0", "Infinity"), INT4.to_text()[:-1] + ', "more": 1}'],
 )  # fmt: skip

@@ -291,6 +291,8 @@ def test_an_own_quantizer_hands_over_its_codes_and_scales():
     assert q.dequantize(torch.float16).dtype == torch.float16
     integers = CodedWeight(INT4, CODES, ONE.half(), torch.full((1, 1), 7.5))
     assert integers.dequantize().tolist() == [[-7.5, 7.5, -0.5, 0.5]]
+    with pytest.raises(TypeError, match="dtype must be a float dtype of torch, got torch.int8"):
+        q.dequantize(torch.int8)
     with pytest.raises(ValueError, match="W must have the shape of the codes"):
         q.error(torch.ones(4, 1))
     assert q.error(torch.zeros(1, 4)) == float("inf")
