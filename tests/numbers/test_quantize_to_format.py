@@ -122,6 +122,13 @@ def test_e8m0_scales_follow_the_microscaling_specification():
     assert scales.double().flatten().tolist() == expected
 
 
+def test_e8m0_scales_fit_the_largest_level_of_any_format():
+    W = torch.tensor([[0.0, 7.0], [0.0, 8.0]])
+    for format, expected in ((NF4, [4, 8]), (FP8_E4M3, [2**-6, 2**-5]), (INT4, [0.5, 1])):
+        scales = quantize_to_format(W, replace(format, scale_dtype=E8M0)).scales
+        assert scales.float().flatten().tolist() == expected
+
+
 def test_nvfp4_scales_follow_nvidias_rule():
     """All of it in float32, on weights whose tensor scale is exact."""
     W = weights(K=64) / 20 * 6 * 448
