@@ -90,21 +90,18 @@ class Case:
         return "-".join(told)
 
 
-MS = [*range(1, 10), 16, 17, 31, 33, 64, 65, 100, 130]
-NS = [1, 5, 15, 16, 17, 33, 100, 129]
-KS = [1, 31, 32, 33, 96, 500, 512, 544, 1000, 1056, 2100, 4500]
 SUMS = {
     "variant": VARIANTS,
-    "M": MS,
-    "N": NS,
-    "K": KS,
+    "M": [1, 2, 4, 8, 9, 16, 17, 64, 65, 130],
+    "N": [1, 5, 15, 16, 17, 33, 100, 129],
+    "K": [1, 31, 33, 96, 544, 1000, 2100, 4500],
     "data": [RANDOM, EXTREMES],
     "memory": [PLAIN, T_VIEW, SLICED, UNALIGNED],
     "gives_N": [True, False],
 }
 SCALED = {
     "variant": VARIANTS,
-    "M": MS,
+    "M": [1, 3, 5, 7, 8, 9, 33, 65, 100],
     "N": [1, 17, 100, 129],
     "K": [33, 512, 1056],
     "y_dtype": [FP16, BF16],
@@ -112,13 +109,25 @@ SCALED = {
     "form": [NUMBER, FLAT, COLUMN],
     "memory": [PLAIN, UNALIGNED],
 }
+ON_A_GPU = {
+    "M": [*range(1, 10), 16, 17, 31, 33, 64, 65, 100, 130],
+    "K": [1, 31, 32, 33, 96, 500, 512, 544, 1000, 1056, 2100, 4500],
+}
+SUMS_ON_A_GPU = SUMS | ON_A_GPU
+SCALED_ON_A_GPU = SCALED | {"M": ON_A_GPU["M"]}
 
 
-def all_cases(seed=0):
+def all_cases(sums=SUMS, scaled=SCALED, seed=0):
     """Every case; another seed combines the values otherwise."""
-    cases = [Case(**row) for row in rows_where_pairs_meet(SUMS, seed)]
-    cases += [Case(**row) for row in rows_where_pairs_meet(SCALED, seed)]
+    cases = [Case(**row) for row in rows_where_pairs_meet(sums, seed)]
+    cases += [Case(**row) for row in rows_where_pairs_meet(scaled, seed)]
     return [*cases, *of_all_launches()]
+
+
+def cases_for_a_gpu():
+    """More sizes, in three combinations."""
+    for seed in range(3):
+        yield from all_cases(SUMS_ON_A_GPU, SCALED_ON_A_GPU, seed)
 
 
 def of_all_launches():
