@@ -28,18 +28,18 @@ _STEPS = (4.5, 2, 1, 3, 4, 9)  # a step of half the length among them
 _MANY_STEPS = 24
 
 
-def _plan(K):
-    return plan_of_gemm(_M, _N, K, _FRAGMENT)
+def _plan(M, N, K):
+    return plan_of_gemm(M, N, K, _FRAGMENT)
 
 
 @cache
 def _cases():
     found = [_case(steps, seed) for seed, steps in enumerate(_STEPS)]
-    return [*found, _case(_MANY_STEPS, seed=0, M=1, N=8)]
+    return [*found, _case(_MANY_STEPS, seed=0, M=1, N=8), _case(2, seed=1, M=130, N=200)]
 
 
 def _case(steps, seed, M=_M, N=_N):
-    K = int(steps * _plan(32).defines["BLOCK_K"])
+    K = int(steps * _plan(M, N, 32).defines["BLOCK_K"])
     return random_case(GEMM, M, N, K, seed)
 
 
@@ -51,7 +51,11 @@ def _fresh(seed):
 
 
 def _num_steps(case):
-    return -(-case.K // _plan(case.K).defines["BLOCK_K"])
+    return -(-case.K // _plan_of(case).defines["BLOCK_K"])
+
+
+def _plan_of(case):
+    return _plan(len(case.x), len(case.W_q), case.K)
 
 
 def _run(answer, case, device):
@@ -86,7 +90,7 @@ def _mistake_in_calls(answer, case, is_right):
 
     For an answer whose numbers are right: the steps that it does one after another, needlessly.
     """
-    plan = _plan(case.K)
+    plan = _plan_of(case)
     try:
         calls, *others = trace(answer, case.K, plan.defines, plan.threads)
     except (KernelTextError, KernelFault):

@@ -26,12 +26,12 @@ def _cases():
         _weights_themselves(40, 32),
         random_case(GEMV, 8, 40, 544, seed=1),
         random_case(GEMM, 3, 40, 64, seed=2),
-        _equal_codes(40, 32),
+        _equal_codes(1000, 32),
     ]
 
 
 def _equal_codes(N, K):
-    """Rows with one code throughout: words of 0, and of 1 in every bit."""
+    """Rows with one code throughout, words of 0 and of 1 in every bit, for many blocks."""
     case = random_case(GEMV, 8, N, K, seed=3)
     W_q = torch.arange(N).remainder(4).byte()[:, None].expand(N, K).contiguous()
     return replace(case, label=f"{case.label}, all codes of a row alike", W_q=W_q)

@@ -46,11 +46,13 @@ def test_both_kernels_decode_and_x_is_extreme():
 
 
 def test_there_are_one_step_two_and_more_and_a_part_of_one():
-    plans = [all_steps._plan(case.K) for case in ALL_STEPS_CASES]
-    assert sorted(map(all_steps._num_steps, ALL_STEPS_CASES)) == [1, 2, 3, 4, 5, 9, 24]
+    plans = [all_steps._plan_of(case) for case in ALL_STEPS_CASES]
+    assert sorted(map(all_steps._num_steps, ALL_STEPS_CASES)) == [1, 2, 2, 3, 4, 5, 9, 24]
     lengths = [plan.defines["BLOCK_K"] for plan in plans]
     assert any(case.K % length for case, length in zip(ALL_STEPS_CASES, lengths, strict=True))
-    assert all(plan.grid[0] > 1 and plan.threads > 32 for plan in plans)
+    assert sum(plan.grid[0] > 1 for plan in plans) == len(plans) - 1
+    assert any(plan.grid[0] > 2 and plan.grid[1] > 2 for plan in plans)
+    assert all(plan.threads > 32 for plan in plans)
 
 
 def text_of(name):
