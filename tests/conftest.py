@@ -52,3 +52,13 @@ def addresses(monkeypatch):
 
     monkeypatch.setattr(Program, "run", watched)
     return found
+
+
+@pytest.fixture
+def fresh_compiler():
+    """torch stops compiling one function for ever more layers: the limit is for one program."""
+    import torch
+
+    torch.compiler.reset()
+    yield
+    torch.compiler.reset()

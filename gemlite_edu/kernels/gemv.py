@@ -46,7 +46,7 @@ class _Gemv(Spec):
             raise ValueError(
                 f"x has K = {K}, for which W must have {expected} columns of {what}, got {columns}"
             )
-        check_sizes(len(x), len(W), K)
+        check_sizes(x.shape[0], W.shape[0], K)
 
     def _plan_of_one(self, defines, grid, threads, shared, integers):
         defines = {"X_T": _X_TYPES[self.x_dtype]} | defines
@@ -70,7 +70,7 @@ class PlainGemv(_Gemv):
         check_matrix("W", W, self.x_dtype)
         self._check_columns(x, W, x.shape[1], "weights")
         self._check_not_ternary(N, None)
-        return len(x), *W.shape
+        return x.shape[0], *W.shape
 
     def tensors(self, shape, x, W, scales, zeros, token_scales):
         """{"x", "W"}; there are no scales and zeros."""

@@ -74,7 +74,7 @@ class Plan(NamedTuple):
 
 def check_sizes(M, N, K):
     """Raise ValueError if a size does not fit into a kernel's ints."""
-    if max(M, N, K) > LONGEST:
+    if any(size > LONGEST for size in (M, N, K)):
         raise ValueError(f"M, N and K may be up to {LONGEST}, got {M}, {N} and {K}")
 
 

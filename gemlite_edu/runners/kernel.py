@@ -16,6 +16,9 @@ _CPU = torch.device("cpu")
 class Kernel:
     """A kernel with all its compile-time choices, made by `load`; `source` is its CUDA text.
 
+    torch.compile and torch.export take a call as one operator. recipe: the arguments of `load`,
+    from which the operator finds the kernel.
+
     >>> from gemlite_edu import load, quantize_linear
     >>> q = quantize_linear(torch.arange(-8.0, 8.0).expand(3, 16), nbits=4)
     >>> kernel = load("gemv_a16wn_fast", nbits=4)
@@ -23,9 +26,10 @@ class Kernel:
     tensor([[-8., -8., -8.]], dtype=torch.float16)
     """
 
-    def __init__(self, spec, replace=None, device="auto", time_limit=60.0):
+    def __init__(self, spec, replace=None, device="auto", time_limit=60.0, recipe=None):
         self._program = Program(spec.text, replace, time_limit)
         self.spec, self.device = spec.with_texts(self._program.replace), device
+        self.recipe = recipe
 
     @property
     def name(self):
@@ -65,7 +69,7 @@ class Kernel:
     def with_changed_source(self, change):
         """A copy of the kernel whose CUDA text is `change(source)`."""
         kernel = copy(self)
-        kernel._program = self._program.with_changed_source(change)
+        kernel._program, kernel.recipe = self._program.with_changed_source(change), None
         return kernel
 
     def __repr__(self):
@@ -109,6 +113,9 @@ class Kernel:
         The kernel runs on the current stream for CUDA tensors, in the simulator for CPU tensors.
         Raises TypeError or ValueError for operands that do not fit.
         """
+        if torch.compiler.is_compiling():
+            y = self._traced(x, W, scales, zeros, token_scales, N)
+            return y if out is None else out.copy_(y)
         tensors, (M, N, _), plan = self._planned(x, W, scales, zeros, token_scales, N)
         if out is None:
             out = torch.empty(M, N, dtype=self.y_dtype, device=x.device)
@@ -118,6 +125,17 @@ class Kernel:
         if M:
             self._program.run(plan, tensors, out)
         return out
+
+    def _traced(self, x, W, scales, zeros, token_scales, N):
+        if self.recipe is None:
+            raise ValueError("torch.compile takes kernels that `load` returned: call load again")
+        factors = (scales, zeros, token_scales)
+        tensors = [factor if isinstance(factor, torch.Tensor) else None for factor in factors]
+        numbers = [
+            None if factor is None or isinstance(factor, torch.Tensor) else float(factor)
+            for factor in factors
+        ]
+        return torch.ops.gemlite_edu.kernel(x, W, *tensors, *numbers, N, self.recipe)
 
     def inspect(self, x, W, scales=None, zeros=None, *, token_scales=None, N=None):
         """A `Report` on the kernel's memory accesses with these operands, and on its errors.

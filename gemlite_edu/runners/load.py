@@ -1,8 +1,16 @@
-"""`load`, which finds a CUDA kernel by name."""
+"""`load`, which finds a CUDA kernel by name, and the operator that stands for a call of it.
+
+torch.compile and torch.export see the operator, `gemlite_edu::kernel`, which finds the kernel again
+by the arguments of `load`. Other calls do without it, because that takes the host less time.
+"""
+
+import json
+from functools import cache
 
 import torch
 
 from gemlite_edu.kernels import gemm_fast, gemv, gemv_fast, ternary
+from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.runners.kernel import Kernel
 
 KERNELS = gemv.KERNELS | gemv_fast.FAST_KERNELS | gemm_fast.FAST_GEMM | ternary.TERNARY_KERNELS
@@ -44,12 +52,27 @@ def load(
         raise ValueError(f"there is no kernel {name!r}; there are {', '.join(KERNELS)}")
     _check_runner(device, time_limit)
     spec = KERNELS[name].completed(nbits, x_dtype, group_size, y_dtype, fragment)
-    kernel = Kernel(spec, replace, device, time_limit)
+    arguments = name, nbits, x_dtype, replace, device, time_limit, group_size, y_dtype, fragment
+    kernel = Kernel(spec, replace, device, time_limit, recipe=_as_recipe(arguments))
     if device == "cpu":
         kernel.compile_for_simulator()
     elif device == "cuda":
         kernel.compile_for_gpu(torch.device("cuda", torch.cuda.current_device()))
     return kernel
+
+
+def _as_recipe(arguments):
+    """The arguments of `load` as JSON, because torch operators cannot take Python objects."""
+    return json.dumps(arguments, default=name_of)
+
+
+@cache
+def _of_recipe(recipe):
+    """The `Kernel` of `load` with the arguments in a `Kernel.recipe`."""
+    name, nbits, x_dtype, replace, device, time_limit, *others = json.loads(recipe)
+    group_size, y_dtype, fragment = others
+    x_dtype, y_dtype = (d and getattr(torch, d) for d in (x_dtype, y_dtype))
+    return load(name, nbits, x_dtype, replace, device, time_limit, group_size, y_dtype, fragment)
 
 
 def _check_runner(device, time_limit):
@@ -61,3 +84,30 @@ def _check_runner(device, time_limit):
         raise ValueError(
             f"time_limit must be seconds, up to {_LONGEST_TIME_LIMIT}, got {time_limit!r}"
         )
+
+
+@torch.library.custom_op("gemlite_edu::kernel", mutates_args=())
+def _kernel(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    scales: torch.Tensor | None,
+    zeros: torch.Tensor | None,
+    token_scales: torch.Tensor | None,
+    scale: float | None,
+    zero: float | None,
+    token_scale: float | None,
+    N: int | None,
+    recipe: str,
+) -> torch.Tensor:
+    """y (M, N) of the kernel that `recipe` makes; each factor is a tensor, a number or absent."""
+    tensors, numbers = (scales, zeros, token_scales), (scale, zero, token_scale)
+    factors = [n if t is None else t for t, n in zip(tensors, numbers, strict=True)]
+    scales, zeros, token_scales = factors
+    return _of_recipe(recipe)(x, W, scales, zeros, token_scales=token_scales, N=N)
+
+
+@_kernel.register_fake
+def _(x, W, scales, zeros, token_scales, scale, zero, token_scale, N, recipe):
+    spec = _of_recipe(recipe).spec
+    M, N, _ = spec.shape(x, W, N)
+    return x.new_empty((M, N), dtype=spec.y_dtype)

@@ -259,13 +259,6 @@ def forward_and_backward(model, x, dy=None):
     return y.detach(), x.grad
 
 
-@pytest.fixture
-def fresh_compiler():
-    torch.compiler.reset()
-    yield
-    torch.compiler.reset()
-
-
 def test_the_op_is_registered_as_torch_asks():
     packed, scales, zeros, _ = weight()
     for x_dtype, transposed in ((FP32, False), (FP32, True), (FP16, False)):

@@ -811,14 +811,6 @@ def test_a_layer_does_not_train(layer):
 # torch.compile
 
 
-@pytest.fixture
-def fresh_compiler():
-    """torch stops compiling one function for ever more layers: the limit is for one program."""
-    torch.compiler.reset()
-    yield
-    torch.compiler.reset()
-
-
 def test_torch_compile_takes_it_whole(fresh_compiler, layer, x):
     model = torch.nn.Sequential(layer, torch.nn.ReLU())
     assert torch.equal(torch.compile(model, fullgraph=True)(x), model(x))
