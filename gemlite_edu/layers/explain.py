@@ -8,7 +8,7 @@ from gemlite_edu.operators.choose import MATMUL_TYPES, choose, limits
 def explained(layer, problem):
     """The text of `GemLiteLinear.explain` for a `Problem` of the layer."""
     rule, in_graphs = choose(problem), choose(problem._replace(is_captured=True))
-    name = rule.matmul_type
+    name, format = rule.matmul_type, layer.format
     scales = ChannelScaleMode.of(layer.channel_scales is not None, layer.scaled_activations)
     lines = [
         f"M = {problem.M}: {name}, {MATMUL_TYPES[name]}",
@@ -19,6 +19,7 @@ def explained(layer, problem):
             for most, kernel in limits(problem)
         ),
         f"why {name}: {rule.reason}",
+        *([f"q: the value of a code, {format}"] if format else []),
         f"weights: {layer.mode.name}, {layer.mode.value}",
         f"y is multiplied by: {scales.value}",
         f"x: {layer.input_dtype.name}, products are added up in {_added_in(layer, name)}, "

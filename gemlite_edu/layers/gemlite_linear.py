@@ -1,17 +1,20 @@
-"""`GemLiteLinear`, a linear layer with low-bit weights, modelled on GemLite's."""
+"""`GemLiteLinear`, a linear layer with low-bit weights of any format, modelled on GemLite's."""
 
 import torch
 
+from gemlite_edu.kernels.errors import UntrustedText
 from gemlite_edu.layers.explain import explained
 from gemlite_edu.layers.frozen import FrozenLayer
 from gemlite_edu.numbers.activations import (
     scale_activations_fp8,
+    scale_activations_half,
     scale_activations_int8,
     scaled_activations_of,
     token_scales_of,
 )
 from gemlite_edu.numbers.checks import check_no_grad, is_int
 from gemlite_edu.numbers.dtypes import DType
+from gemlite_edu.numbers.nearest import quantize_to_format
 from gemlite_edu.operators import tuning
 from gemlite_edu.operators.choose import check_matmul_type, limits
 from gemlite_edu.operators.form import Form
@@ -23,7 +26,8 @@ from gemlite_edu.operators.pack import (
     dtype_and_shape,
     packed,
 )
-from gemlite_edu.operators.saved import metadata_of, saved
+from gemlite_edu.operators.pack_coded import packed_coded
+from gemlite_edu.operators.saved import BIAS_IN_METADATA, metadata_of, saved
 
 _ARGUMENTS = (
     *("W_nbits", "group_size", "in_features", "out_features"),
@@ -35,13 +39,15 @@ _DEVICES = ("cpu", "cuda", "meta")
 class GemLiteLinear(FrozenLayer):
     """y = x Wᵀ + bias, where W has 8, 4, 3, 2 or 1 bits, or 8 or 16 bits unpacked.
 
+    `from_linear` and `from_coded` make a layer of any `Format`; the arguments here are GemLite's.
     W_nbits: width of the codes. group_size: any divisor of in_features; None: one per channel.
     input_dtype: the dtype of x, FP16, BF16, FP8 (e4m3), FP8e5 or INT8. With `scaled_activations`,
     `scale_activations` converts x to it, and the scales of x multiply y. output_dtype: FP16, BF16,
     FP32, FP8, FP8e5, or INT32 for INT8 without scales. acc_dtype: with FP16, tensor cores
     accumulate a group in fp16, which is faster on some GPUs and less exact; None: in fp32, or
-    exactly in int32. A layer made without arguments is empty until `load_state_dict` fills it. The
-    layer has no backward.
+    exactly in int32. A layer made without arguments is empty until `load_state_dict` fills it.
+    trusted_texts: {hole: CUDA text} that a state may bring in its format, as `UntrustedText.texts`
+    has them. The layer has no backward.
     Source: GemLite, whose API it follows.
 
     >>> layer = GemLiteLinear(4, group_size=32, in_features=64, out_features=2)
@@ -64,8 +70,10 @@ class GemLiteLinear(FrozenLayer):
         output_dtype=DType.FP16,
         scaled_activations=False,
         acc_dtype=None,
+        trusted_texts=None,
     ):
         super().__init__()
+        self._trusted_texts = dict(trusted_texts or {})
         for name in TENSORS:
             self.register_parameter(name, None)
         self.register_buffer("metadata", None)
@@ -74,6 +82,11 @@ class GemLiteLinear(FrozenLayer):
         if any(size is not None for size in sizes):
             types = input_dtype, output_dtype, acc_dtype
             self._take_form(Form(*sizes, *types, scaled_activations))
+
+    @property
+    def format(self):
+        """The `Format` of a layer from `from_coded`, unless its codes are integers; else None."""
+        return self._form and self._form.format
 
     def _take_form(self, form):
         self._form = form
@@ -96,6 +109,37 @@ class GemLiteLinear(FrozenLayer):
         form = self._form
         self._take(*packed(form, W_q, scales, zeros, bias, fma_mode, packing_bitwidth))
         return self
+
+    @classmethod
+    def from_coded(cls, q, bias=None, dtype=torch.float16):
+        """Make a layer of any `Format` from a `CodedWeight`, of our quantizer or of yours.
+
+        bias: (N,), a float tensor; None: no bias. dtype: of x and y, torch.float16, torch.bfloat16
+        or torch.float32. float32 x is brought to float16 by `scale_activations_half`, which keeps
+        11 bits of each number and its range; sums and y are float32.
+        Raises TypeError or ValueError for other arguments.
+
+        >>> from gemlite_edu import NF4, quantize_to_format
+        >>> layer = GemLiteLinear.from_coded(quantize_to_format(torch.ones(2, 64), NF4))
+        >>> layer(torch.ones(1, 64).half())
+        tensor([[64., 64.]], dtype=torch.float16)
+        """
+        layer = cls()
+        layer._take(*packed_coded(q, bias, dtype))
+        return layer
+
+    @classmethod
+    def from_linear(cls, linear, format, quantizer=quantize_to_format):
+        """Make a layer from a torch.nn.Linear, with its bias and dtype; that layer does not change.
+
+        format: a `Format`, such as NF4. quantizer: your function from (W (N, K), format) to a
+        `CodedWeight`.
+        """
+        if not isinstance(linear, torch.nn.Linear):
+            raise TypeError(f"from_linear takes a torch.nn.Linear, got {type(linear).__name__}")
+        bias = None if linear.bias is None else linear.bias.detach()
+        W = linear.weight.detach()
+        return cls.from_coded(quantizer(W, format), bias, W.dtype)
 
     def _take(self, form, tensors):
         """Take over this `Form` and these tensors {name: tensor or None}; if that fails, change
@@ -122,6 +166,8 @@ class GemLiteLinear(FrozenLayer):
             return scale_activations_int8(x)
         if self.input_dtype in (DType.FP8, DType.FP8e5):
             return scale_activations_fp8(x, self.input_dtype.value)
+        if x.dtype == torch.float32:
+            return scale_activations_half(x, self.input_dtype.value)
         return x.to(self.input_dtype.value), None
 
     def __setattr__(self, name, value):
@@ -145,7 +191,7 @@ class GemLiteLinear(FrozenLayer):
     def forward_manual(self, x, matmul_type="GEMM"):
         """Like forward, with the kernel that you choose from `choose.MATMUL_TYPES`."""
         self._check_packed()
-        check_matmul_type(matmul_type, self._form.keeps_16_bits)
+        check_matmul_type(matmul_type, self._form.keeps_16_bits, self._form.decoders)
         return self._product(x, matmul_type)
 
     def _product(self, x, matmul_type):
@@ -215,14 +261,15 @@ class GemLiteLinear(FrozenLayer):
             return "empty"
         group = self.group_size or "channel"
         types = f"{self.input_dtype.name} to {self.output_dtype.name}"
-        return f"{self.in_features} to {self.out_features}, W{self.W_nbits} per {group}, {types}"
+        codes = self.format or f"W{self.W_nbits} per {group}"
+        return f"{self.in_features} to {self.out_features}, {codes}, {types}"
 
     def _save_to_state_dict(self, state, prefix, keep_vars):
         """Save the layer, with `metadata` updated: the bias may have come or gone since `pack`."""
         super()._save_to_state_dict(state, prefix, keep_vars)
         if self._form_text is not None:
             metadata = self.metadata.clone()
-            metadata[-1] = self.bias is not None
+            metadata[BIAS_IN_METADATA] = self.bias is not None
             state[prefix + "metadata"] = metadata
 
     def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
@@ -242,8 +289,21 @@ class GemLiteLinear(FrozenLayer):
         except (ValueError, TypeError) as error:
             errors.append(f"{prefix}metadata: {error}")
             return
+        self._check_trusted(form.format, prefix)
         on_device = {n: None if t is None else t.to(device) for n, t in tensors.items()}
         self._take(form, on_device)
+
+    def _check_trusted(self, format, prefix):
+        """Raise `UntrustedText` if the format has texts that nobody has given to this layer."""
+        texts = {} if format is None else format.holes
+        own = self.format
+        if texts and texts != self._trusted_texts and not (own and texts == own.holes):
+            raise UntrustedText(
+                f"the state of {prefix.rstrip('.') or 'this layer'} has CUDA text for "
+                f"{' and '.join(texts)}, which would be compiled and run: read this error's texts, "
+                "and if you trust them, make the layer with trusted_texts=error.texts",
+                texts,
+            )
 
 
 def _frozen(tensor):

@@ -12,6 +12,8 @@ from gemlite_edu.numbers.dtypes import FLOAT8
 _INT8_MAX = 127
 _SMALLEST_SCALE = 2.0**-126  # smaller float32 numbers have fewer than 24 bits
 _SMALLEST_REACH = 1e-5  # BitNet's
+_SMALLEST_HALF_REACH = 2.0**-100
+_EXPONENT_BITS = 0x7F800000  # of a float32
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
@@ -90,6 +92,32 @@ def scale_activations_fp8(x, dtype=torch.float8_e4m3fn):
         raise TypeError(f"dtype must be torch.float8_e4m3fn or torch.float8_e5m2, got {dtype}")
     values, scales = _in_steps(x, torch.finfo(dtype).max)
     return values.to(dtype).reshape(x.shape), scales
+
+
+def scale_activations_half(x, dtype=torch.float16):
+    """Convert each token of `x` to 16 bits, scaled by a power of two: returns (x_q, scales).
+
+    x: (..., K), float16, bfloat16 or float32; a token is a row along the last axis.
+    x_q: the shape of x, `dtype`, torch.float16 or torch.bfloat16, contiguous: x / scale.
+    scales: (M, 1) float32, M tokens: powers of two that bring the largest |x| of a token to 2**14
+        or more, below 2**15; 2**-114 for tokens whose largest |x| is below 2**-100.
+
+    So a float32 token loses the digits beyond those of `dtype` and never its range: with float16,
+    |x - x_q scale| <= 2**-11 |x| for all |x| from 2**-28 of the largest one on.
+    A token with a NaN or an infinity gives NaN. No gradient passes. Works under
+    `torch.compile(fullgraph=True)` and on meta tensors.
+    Raises TypeError for another dtype, ValueError unless the last axis has at least 1 element.
+
+    >>> x_q, scales = scale_activations_half(torch.tensor([[1e6, -3.0]]))
+    >>> x_q.tolist(), scales.item()
+    ([[31248.0, -0.09375]], 32.0)
+    """
+    _check(x)
+    tokens = x.detach().reshape(-1, x.shape[-1]).contiguous().float()
+    reach = tokens.abs().amax(1, keepdim=True).clamp(min=_SMALLEST_HALF_REACH)
+    powers = (reach.view(torch.int32) & _EXPONENT_BITS).view(torch.float32)
+    scales = powers * 2.0**-14
+    return (tokens / scales).to(dtype).reshape(x.shape), scales
 
 
 def _in_steps(x, largest):

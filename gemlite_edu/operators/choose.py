@@ -37,6 +37,7 @@ class Problem(NamedTuple):
     keeps_16_bits: x and y share one 16-bit dtype, and rounding the weights to it loses little.
     machine: the GPU that runs CUDA kernels; None if only Triton kernels can run.
     is_captured: a CUDA graph captures the product, so a call costs the host no time.
+    decoders: texts for the holes of the fast kernels, as `decoders` returns them.
     """
 
     M: int
@@ -47,17 +48,27 @@ class Problem(NamedTuple):
     keeps_16_bits: bool
     machine: Machine | None
     is_captured: bool = False
+    decoders: tuple | None = ()
 
     def has(self, name):
         """True if the problem's machine runs that one of `FAST`, which takes these operands."""
-        operands = self.layout, self.x_dtype, self.y_dtype
-        return self.machine is not None and FAST[name].takes(*operands, self.machine, self.N)
+        if self.machine is None or self.decoders is None:
+            return False
+        operands = self.layout, self.x_dtype, self.y_dtype, self.machine, self.N
+        return FAST[name].takes(*operands, self.decoders)
+
+    @property
+    def has_triton(self):
+        """True if the Triton kernels decode these weights, which they do for integers."""
+        return self.decoders == ()
 
     @property
     def weights(self):
         """The property of the weights that the rules depend on, in words."""
         if self.layout.nbits is None:
             return "weights that are numbers"
+        if not self.has_triton:
+            return "packed weights of a format with levels or a text of its own"
         if self.keeps_16_bits:
             return "packed weights that fit the 16-bit type of x and y"
         return "packed weights, otherwise"
@@ -115,6 +126,13 @@ RULES = (
         "8 rows still share one pass over the packed words, and GEMM_FAST does not take them",
         lambda problem: problem.has("GEMV_FAST"),
     ),
+    Rule(
+        "DEQUANTIZE",
+        None,
+        "only the fast CUDA kernels decode a format with levels or a text of its own, and they do "
+        "not take these rows on this machine",
+        lambda problem: not problem.has_triton,
+    ),
     Rule("GEMV", 1, "one row needs each weight once, so tensor cores would not help"),
     Rule(
         "GEMM_SPLITK",
@@ -171,23 +189,32 @@ def limits(problem, rules=RULES):
     return tuple((most, matmul_type) for matmul_type, most in found.items())
 
 
-def check_matmul_type(name, keeps_16_bits):
+def check_matmul_type(name, keeps_16_bits, decoders=()):
     """Raise ValueError unless `name` is in `MATMUL_TYPES` and may be used for these weights.
 
-    The types that round weights are allowed only if `keeps_16_bits`.
+    The types that round weights are allowed only if `keeps_16_bits`, and Triton's only for codes
+    that are integers, whose `decoders` are ().
     """
     if not isinstance(name, str) or name not in MATMUL_TYPES:
         raise ValueError(f"matmul_type must be one of {', '.join(MATMUL_TYPES)}, got {name!r}")
-    if name in _ROUNDING and not keeps_16_bits:
+    is_of_format = decoders != ()
+    if is_of_format and name not in (*FAST, "DEQUANTIZE"):
+        raise ValueError(
+            f"{name} is for codes that are integers, and this layer's format has levels or a text "
+            f"of its own: take {', '.join(FAST)} or DEQUANTIZE"
+        )
+    if name in _ROUNDING and not keeps_16_bits and not (is_of_format and name == "DEQUANTIZE"):
         raise ValueError(
             f"{name} is for packed weights that fit the 16-bit type of x and y: "
             "take another matmul_type"
         )
 
 
-def check_taken(name, layout, x_dtype, y_dtype, device, N):
+def check_taken(name, layout, x_dtype, y_dtype, device, N, decoders=()):
     """Raise unless `FAST[name]` supports this layout, x and y; a CPU means the simulator."""
-    if not FAST[name].takes(layout, x_dtype, y_dtype, machine_of(device), N):
+    if decoders is None:
+        raise ValueError(f"{name} has no text that decodes this format: take DEQUANTIZE")
+    if not FAST[name].takes(layout, x_dtype, y_dtype, machine_of(device), N, decoders):
         raise ValueError(
             f"{name} does not take {name_of(x_dtype)} x, {name_of(y_dtype)} y and N = {N} with "
             f"{layout} on {device}: take another matmul_type"

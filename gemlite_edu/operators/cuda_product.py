@@ -8,9 +8,10 @@ import torch
 
 from gemlite_edu.kernels.fast_weights import FLOATS, FastWeights, Types
 from gemlite_edu.kernels.gemm_fast import LONGEST_K, N_TILE, FastGemm, plan_gemm
-from gemlite_edu.kernels.gemv_fast import X_TILE, FastGemv, plan_gemv
+from gemlite_edu.kernels.gemv_fast import HOLE_BYTES, X_TILE, FastGemv, plan_gemv
 from gemlite_edu.kernels.machine import HOPPER, TURING, machine_of
 from gemlite_edu.numbers.checks import aligned, aligned_pointers_of, pointers_of, whole_tiles
+from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.runners.gpu_or_simulator import Program
 
 _NAMES = ("x", "W_packed", "scales", "zeros", "channel_scales", "token_scales", "bias")
@@ -33,18 +34,22 @@ class CudaProduct:
     newest: tuple[int, int]
     x_tile: int = 1
 
-    def takes(self, layout, x_dtype, y_dtype, machine, N):
-        """True if the kernel supports this layout of N rows, these dtypes and this machine."""
-        return _takes(self, layout, x_dtype, y_dtype, machine, N)
+    def takes(self, layout, x_dtype, y_dtype, machine, N, decoders=()):
+        """True if the kernel supports this layout of N rows, these dtypes and this machine.
 
-    def prepared(self, shape, N, types, layout, mode, device):
+        decoders: (hole, text) pairs, which may need shared memory of their own.
+        """
+        return _takes(self, layout, x_dtype, y_dtype, machine, N, decoders)
+
+    def prepared(self, shape, N, types, layout, mode, device, decoders=()):
         """A function from tensors to y (..., N), with every decision made except the tensors' data.
 
         shape: the shape of x (..., K). The function takes x, words, scales, zeros, channel_scales,
         token_scales and bias, with the dtypes of `types`, on the device; pass None for an absent
-        tensor. Raises ValueError if the kernel does not support these arguments.
+        tensor. decoders: (hole, text) pairs that decode the codes; (): they are integers.
+        Raises ValueError if the kernel does not support these arguments.
         """
-        return _prepared(self, shape, N, types, layout, mode, device)
+        return _prepared(self, shape, N, types, layout, mode, device, decoders)
 
     def __call__(self, x, weight, epilogue):
         """y (M, N) for x (M, K), multiplied by the channel and token scales, plus the bias.
@@ -73,14 +78,14 @@ class CudaProduct:
         return product(x, weight.words, *factors, epilogue.bias)
 
 
-def _fits_gemv(layout, types, N, machine):
+def _fits_gemv(layout, types, N, machine, decoders):
     """True if the kernel reads this layout; ValueError if x or the groups do not fit."""
-    weights, K = FastWeights(layout.nbits, layout.group_size), layout.K
+    weights, K = _weights(layout, decoders), layout.K
     plan_gemv(1, N, K + -K % X_TILE, types, weights, machine)
     return weights.layout(K) == layout
 
 
-def _fits_gemm(layout, types, N, machine):
+def _fits_gemm(layout, types, N, machine, decoders):
     """True if bulk copies can read this layout, which needs whole groups and rows."""
     if N % N_TILE or layout.padded_K != layout.K or layout.K > LONGEST_K:
         return False
@@ -93,39 +98,45 @@ GEMM_FAST = CudaProduct(FastGemm(), plan_gemm, _fits_gemm, HOPPER, HOPPER)
 
 
 @lru_cache(maxsize=1024)
-def _takes(product, layout, x_dtype, y_dtype, machine, N):
+def _takes(product, layout, x_dtype, y_dtype, machine, N, decoders):
     is_alike = x_dtype in product.spec.x_dtypes and y_dtype in FLOATS
     if not (is_alike and product.oldest <= machine.capability <= product.newest):
         return False
     try:
-        return product.fits(layout, Types(x_dtype, y_dtype), N, machine)
+        return product.fits(layout, Types(x_dtype, y_dtype), N, machine, decoders)
     except ValueError:
         return False
 
 
 @lru_cache(maxsize=4096)
-def _prepared(product, shape, N, types, layout, mode, device):
+def _prepared(product, shape, N, types, layout, mode, device, decoders):
     if device.type not in ("cpu", "cuda"):
         raise ValueError(f"kernels take CPU and CUDA tensors, got tensors on {device}")
     machine = machine_of(device)
-    if not product.takes(layout, types.x, types.y, machine, N):
+    if not product.takes(layout, types.x, types.y, machine, N, decoders):
         raise ValueError(
             f"{product.spec.name} does not take x {types.x}, y {types.y} and N = {N} with {layout} "
             f"on {device}: use triton_product.matmul"
         )
     M, K = shape[:-1].numel(), layout.K
-    weights = FastWeights(layout.nbits, layout.group_size, mode)
+    weights = _weights(layout, decoders, mode)
     plan = product.plan(M, N, K + -K % product.x_tile, types, weights, machine)
     plan.check_rows(M)
-    ready = _ready(_program(plan.product.text), plan, (*shape[:-1], N), types.y, device)
+    program = _program(plan.product.text, decoders)
+    ready = _ready(program, plan, (*shape[:-1], N), types.y, device)
     if K % product.x_tile == 0:
         return ready
     return lambda x, *others: ready(whole_tiles(x, product.x_tile), *others)
 
 
+def _weights(layout, decoders, mode=WeightMode.SHIFT_SCALE):
+    hole_bytes = HOLE_BYTES if "prepare_pairs" in dict(decoders) else 0
+    return FastWeights(layout.nbits, layout.group_size, mode, hole_bytes)
+
+
 @lru_cache
-def _program(text):
-    return Program(text, time_limit=_TIME_LIMIT)
+def _program(text, decoders):
+    return Program(text, dict(decoders), time_limit=_TIME_LIMIT)
 
 
 def _ready(program, plan, y_shape, y_dtype, device):

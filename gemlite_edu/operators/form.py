@@ -6,8 +6,10 @@ from functools import cache, cached_property
 
 import torch
 
+from gemlite_edu.kernels.decoders import decoders
 from gemlite_edu.numbers.checks import check_group_size, check_size, is_int
 from gemlite_edu.numbers.dtypes import DType, name_of
+from gemlite_edu.numbers.format import Format
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.operators.choose import Problem, machine_for_cuda
 from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
@@ -27,7 +29,8 @@ class Form:
     """The arguments of `GemLiteLinear`, and the choices that `pack` makes for its weights.
 
     mode: how scales and zeros are applied; word_dtype: the dtype of W_q. Both are None until `pack`
-    is called. keeps_16_bits: see `choose.Problem`.
+    is called. keeps_16_bits: see `choose.Problem`. format: what a code stands for, if `W_q` came
+    as a `CodedWeight`; None: an integer.
     Raises TypeError or ValueError for arguments that no layer supports.
     """
 
@@ -42,6 +45,7 @@ class Form:
     mode: WeightMode | None = None
     word_dtype: torch.dtype | None = None
     keeps_16_bits: bool = False
+    format: Format | None = None
 
     def __post_init__(self):
         if not is_int(self.W_nbits) or self.W_nbits not in _WIDTHS:
@@ -85,7 +89,12 @@ class Form:
         """The `Problem` for M rows of x on the device."""
         N, operands = self.out_features, self.operands
         machine = machine_for_cuda(*operands, N, device)
-        return Problem(M, N, *operands, self.keeps_16_bits, machine, is_captured)
+        return Problem(M, N, *operands, self.keeps_16_bits, machine, is_captured, self.decoders)
+
+    @cached_property
+    def decoders(self):
+        """The texts that decode the codes in the fast kernels, as `decoders` returns them."""
+        return decoders(self.format)
 
     @cached_property
     def operands(self):
@@ -93,7 +102,7 @@ class Form:
         return self.layout, self.input_dtype.value, self.output_dtype.value
 
     def to_ints(self):
-        """The form as ints, without `keeps_16_bits` and the dtype of unpacked weights."""
+        """The form as ints, without `keeps_16_bits`, `format` and the dtype of unpacked weights."""
         dtypes = (_DTYPES.index(d) for d in (self.input_dtype, self.output_dtype, self.acc_dtype))
         sizes = self.W_nbits, self.group_size or 0, self.in_features, self.out_features
         word_bits = 8 * self.word_dtype.itemsize if self.layout.nbits else 0
@@ -101,7 +110,7 @@ class Form:
         return [*sizes, *dtypes, scaled, mode, word_bits]
 
     @staticmethod
-    def from_ints(ints, number_dtype, keeps_16_bits=False):
+    def from_ints(ints, number_dtype, keeps_16_bits=False, format=None):
         """The inverse of `to_ints`. number_dtype: the dtype of unpacked weights.
 
         Raises ValueError for ints that describe no layer.
@@ -112,16 +121,18 @@ class Form:
         if not is_known or not all(0 <= dtype < len(_DTYPES) for dtype in dtypes):
             raise ValueError(f"no layer is saved as {ints}")
         dtypes = (_DTYPES[dtype] for dtype in dtypes)
-        of_pack = _MODES[mode], word_dtypes[word_bits], keeps_16_bits
+        of_pack = _MODES[mode], word_dtypes[word_bits], keeps_16_bits, format
         return Form(nbits, group_size or None, K, N, *dtypes, bool(scaled), *of_pack)
 
     def to_text(self):
         """The form as JSON, because torch operators cannot take Python objects."""
-        return json.dumps([*self.to_ints(), name_of(self.word_dtype), self.keeps_16_bits])
+        format = None if self.format is None else self.format.to_text()
+        return json.dumps([*self.to_ints(), name_of(self.word_dtype), self.keeps_16_bits, format])
 
     @staticmethod
     @cache
     def of_text(text):
         """The inverse of `to_text`; equal texts return the same object."""
-        *ints, word_dtype, keeps_16_bits = json.loads(text)
-        return Form.from_ints(ints, getattr(torch, word_dtype), keeps_16_bits)
+        *ints, word_dtype, keeps_16_bits, format = json.loads(text)
+        format = None if format is None else Format.from_text(format)
+        return Form.from_ints(ints, getattr(torch, word_dtype), keeps_16_bits, format)

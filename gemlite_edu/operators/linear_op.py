@@ -14,6 +14,7 @@ from gemlite_edu.numbers.checks import laid_out
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.operators import tuning
 from gemlite_edu.operators.choose import FAST, MATMUL_TYPES, check_taken, choose
+from gemlite_edu.operators.dense_codes import product_with_dense
 from gemlite_edu.operators.form import Form
 from gemlite_edu.operators.triton_product import Epilogue, dense, matmul
 from gemlite_edu.operators.weight import PackedWeight
@@ -129,7 +130,7 @@ def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_devi
     fits = x_dtype == expected_dtype and device == words_device and shape[-1:] == (layout.K,)
     M, N = shape[:-1].numel(), words_shape[1]
     if matmul_type in FAST:
-        check_taken(matmul_type, layout, expected_dtype, y_dtype, words_device, N)
+        check_taken(matmul_type, layout, expected_dtype, y_dtype, words_device, N, of.decoders)
     if not fits or M == 0 or device.type == "meta":
         return None
     problem = None if matmul_type else of.problem(M, device)
@@ -137,7 +138,7 @@ def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_devi
     if name not in FAST:
         return name
     types = Types(x_dtype, y_dtype, *(dtype or torch.float32 for dtype in dtypes))
-    product = FAST[name].prepared(shape, N, types, layout, of.mode, device)
+    product = FAST[name].prepared(shape, N, types, layout, of.mode, device, of.decoders)
     if problem and choose(problem._replace(is_captured=True)).matmul_type == "DEQUANTIZE":
         return _DenseInGraphs(product)
     return product
@@ -173,15 +174,17 @@ def _by_others(*operands):
     *tensors, form, matmul_type = operands
     tensors = (tensor if tensor is None else laid_out(tensor) for tensor in tensors)
     x, token_scales, words, high, scales, zeros, channel_scales, bias = tensors
-    if x.is_cpu:
-        _notice_cpu()
     of = Form.of_text(form)
+    if x.is_cpu and of.decoders == ():
+        _notice_cpu()
     layout, _, y_dtype = of.operands
     weight = PackedWeight(words, layout, of.mode, scales, zeros, channel_scales, high)
     rows = x.view(x.shape[:-1].numel(), layout.K)
     epilogue = Epilogue(y_dtype, token_scales, bias)
-    if matmul_type == "DEQUANTIZE":
-        y = _by_library(rows, weight, epilogue)
+    if matmul_type == "DEQUANTIZE" and of.decoders != ():
+        y = _autocast_off(product_with_dense, rows, weight, of.format, epilogue, of.keeps_16_bits)
+    elif matmul_type == "DEQUANTIZE":
+        y = _autocast_off(_by_library, rows, weight, epilogue)
     else:
         name, dot_dtype = MATMUL_TYPES[matmul_type], _DOT_DTYPES.get(of.acc_dtype, torch.float32)
         run = partial(matmul, name, epilogue=epilogue, dot_dtype=dot_dtype)
@@ -198,10 +201,14 @@ def _timed(run, epilogue, x, weight, config):
 
 def _by_library(x, weight, epilogue):
     """y by torch's own product with a dense W: for many rows this beats a slower fused kernel."""
-    bias, device_type = None if epilogue.bias is None else epilogue.bias.to(x.dtype), x.device.type
-    is_off = not torch.is_autocast_enabled(device_type)  # asking is faster than entering
-    with nullcontext() if is_off else torch.autocast(device_type, enabled=False):
-        return torch.nn.functional.linear(weight.layout.pad(x), dense(weight, x.dtype), bias)
+    bias = None if epilogue.bias is None else epilogue.bias.to(x.dtype)
+    return torch.nn.functional.linear(weight.layout.pad(x), dense(weight, x.dtype), bias)
+
+
+def _autocast_off(product, x, *others):
+    is_off = not torch.is_autocast_enabled(x.device.type)  # asking is faster than entering
+    with nullcontext() if is_off else torch.autocast(x.device.type, enabled=False):
+        return product(x, *others)
 
 
 @cache

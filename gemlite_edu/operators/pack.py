@@ -13,7 +13,12 @@ from gemlite_edu.numbers.checks import FLOATS, check_bias, check_dense, check_no
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.numbers.weight_modes import WeightMode
-from gemlite_edu.operators.weight import check_sums_of_int8, check_zeros_of_int8, fits_16_bits
+from gemlite_edu.operators.weight import (
+    check_sums_of_int8,
+    check_zeros_of_int8,
+    fits_16_bits,
+    levels_fit_16_bits,
+)
 from gemlite_edu.packing.plane_tiles import PlaneTiles, best_layout, pack_with_high, tile_plain
 from gemlite_edu.packing.rows_cols import unpack_over_cols, unpack_over_rows
 
@@ -188,9 +193,16 @@ def _keeps_16_bits(form, tensors):
     is_dense = layout.nbits is None or form.mode == WeightMode.FMA or form.scaled_activations
     if is_dense or x_dtype != y_dtype or x_dtype.itemsize != 2:
         return False
-    of_channels = tensors["channel_scales"]
-    scales = tensors["scales"] if of_channels is None else of_channels
-    return fits_16_bits(scales, tensors["zeros"], layout.nbits, x_dtype)
+    steps = _steps(tensors["scales"], tensors["channel_scales"])
+    if form.format is not None and form.format.levels is not None:
+        return levels_fit_16_bits(steps, form.format.levels, x_dtype)
+    return fits_16_bits(steps, tensors["zeros"], layout.nbits, x_dtype)
+
+
+def _steps(scales, of_channels):
+    if scales is None or of_channels is None:
+        return scales if of_channels is None else of_channels
+    return scales.float() * of_channels
 
 
 def check_replacement(name, new, packed, layer):

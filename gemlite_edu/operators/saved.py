@@ -1,19 +1,26 @@
-"""A saved `GemLiteLinear`: its tensors, and everything else as `metadata`, a tensor of 12 ints."""
+"""A saved `GemLiteLinear`: its tensors, and everything else as `metadata`, a tensor of ints.
+
+The first 12 ints are those of GemLite's layers. A layer of a `Format` has its text behind them, one
+int for each byte of UTF-8.
+"""
 
 import torch
 
 from gemlite_edu.numbers.checks import FLOATS
+from gemlite_edu.numbers.format import Format
 from gemlite_edu.operators.form import Form
 from gemlite_edu.operators.pack import INSIDE, PLAIN_8_BIT, checked
 
 _OPTIONAL = ("channel_scales", "bias")
 _INTS_OF_FORM, _METADATA = 10, 12
+BIAS_IN_METADATA = 11  # 1 if there is a bias
 
 
 def metadata_of(form, tensors):
     """The `metadata` of a layer: everything that a file must store besides the tensors, as ints."""
     present = [int(tensors[name] is not None) for name in _OPTIONAL]
-    return torch.tensor([*form.to_ints(), *present], device=tensors["W_q"].device)
+    text = b"" if form.format is None else form.format.to_text().encode()
+    return torch.tensor([*form.to_ints(), *present, *text], device=tensors["W_q"].device)
 
 
 def saved(metadata, tensors):
@@ -23,13 +30,14 @@ def saved(metadata, tensors):
     """
     if metadata.is_meta:
         raise ValueError("it has no numbers: it is on meta")
-    if metadata.dtype != torch.int64 or tuple(metadata.shape) != (_METADATA,):
-        raise ValueError(f"it must be {_METADATA} ints, got {tuple(metadata.shape)}")
+    if metadata.dtype != torch.int64 or metadata.dim() != 1 or len(metadata) < _METADATA:
+        raise ValueError(f"it must be {_METADATA} ints or more, got {tuple(metadata.shape)}")
     ints = metadata.tolist()
-    present = ints[_INTS_OF_FORM:]
+    present = ints[_INTS_OF_FORM:_METADATA]
     if not set(present) <= {0, 1}:
-        raise ValueError(f"no layer is saved as {ints}")
-    form = Form.from_ints(ints[:_INTS_OF_FORM], tensors["W_q"].dtype)
+        raise ValueError(f"no layer is saved as {ints[:_METADATA]}")
+    format = _format_of(ints[_METADATA:])
+    form = Form.from_ints(ints[:_INTS_OF_FORM], tensors["W_q"].dtype, format=format)
     for name, (shape, dtypes) in _expected(form, present).items():
         tensor = tensors[name]
         if tensor is None and shape is None:
@@ -38,6 +46,14 @@ def saved(metadata, tensors):
             came = "none" if tensor is None else f"{tuple(tensor.shape)} {tensor.dtype}"
             raise ValueError(f"the saved layer must have {name} {shape}, got {came}")
     return checked(form, tensors), tensors
+
+
+def _format_of(ints):
+    if not ints:
+        return None
+    if min(ints) < 0 or max(ints) > 255:
+        raise ValueError("the text of its format is damaged")
+    return Format.from_text(bytes(ints).decode(errors="replace"))
 
 
 def _expected(form, present):

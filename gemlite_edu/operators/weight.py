@@ -96,6 +96,20 @@ def fits_16_bits(scales, zeros, nbits, dtype):
     )
 
 
+def levels_fit_16_bits(steps, levels, dtype):
+    """True if rounding each weight, levels[code] * step, to the 16-bit `dtype` costs little.
+
+    The largest weight of a group must be finite, and so far above the smallest normal number that
+    weights a thousand times smaller still keep all their digits.
+    """
+    if dtype not in (torch.float16, torch.bfloat16):
+        return False
+    limits, largest = torch.finfo(dtype), max(map(abs, levels))
+    steps = torch.ones(1) if steps is None else steps.float().abs()
+    reach = steps[steps > 0] * largest
+    return bool((reach < limits.max).all() and (reach >= 1024 * limits.tiny).all())
+
+
 def check_zeros_of_int8(zeros, layout):
     """Raise unless float32 adds the products of int8 x over two tiles exactly."""
     top = 2**layout.nbits - 1

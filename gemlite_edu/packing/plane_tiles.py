@@ -181,6 +181,12 @@ def unpack_plane_tiles(words, layout):
     return grouped[:, :, : layout.group_size or layout.K].reshape(len(tiles), layout.K).byte()
 
 
+def unpack_with_high(words, high, layout):
+    """The inverse of `pack_with_high`: codes (N, K) uint8."""
+    codes = unpack_plane_tiles(words, layout)
+    return codes if high is None else codes | unpack_plane_tiles(high, layout.high) << 2
+
+
 @dataclass(frozen=True)
 class PlainTiles:
     """The layout of unpacked weights (N, K) of an 8- or 16-bit dtype, cut into slices of K.

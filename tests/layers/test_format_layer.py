@@ -1,0 +1,212 @@
+"""A `GemLiteLinear` of any `Format`: right, saved whole, and never run with another text."""
+
+import io
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors.torch import load_file, load_model, save_file, save_model
+
+import gemlite_edu as g
+from gemlite_edu import CodedWeight, Format, GemLiteLinear, UntrustedText, quantize_to_format
+
+PRESETS = (
+    *("INT1", "INT2", "INT3", "INT4", "INT8", "NF4", "FP4_E2M1", "MXFP4", "NVFP4", "FP8_E4M3"),
+    *("log2 2", "log2 3", "log2 4", "log2 8"),
+)
+N, K, M = 24, 256, 3
+TEXTS = {
+    "dequant_pair": g.pair_table(g.NF4)["dequant_pair"],
+    "prepare_pairs": g.pair_table(g.NF4)["prepare_pairs"],
+}
+WITH_TEXTS = replace(g.NF4, texts=TEXTS, group_size=32)
+
+
+@pytest.fixture
+def W():
+    return torch.randn(N, K, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.fixture
+def x():
+    return torch.randn(M, K, generator=torch.Generator().manual_seed(2))
+
+
+def preset(name):
+    return g.log2_format(int(name[-1])) if name.startswith("log2") else getattr(g, name)
+
+
+def assert_near(y, x, q, bias, kernel_dtype):
+    """Within what rounding x and each weight to the 16-bit dtype, and y to its own, may cost."""
+    W = q.dequantize(torch.float64)
+    exact = x.double() @ W.T + (0 if bias is None else bias.double())
+    eps = torch.finfo(kernel_dtype).eps
+    reach = x.double().abs() @ W.abs().T
+    bound = 2 * eps * reach + torch.finfo(y.dtype).eps * exact.abs() + 1e-30
+    assert ((y.double() - exact).abs() <= bound).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_layer_of_a_preset_is_right_and_saves_itself(name, dtype, W, x):
+    q, bias, x = quantize_to_format(W, preset(name)), torch.randn(N), x.to(dtype)
+    layer = GemLiteLinear.from_coded(q, bias, dtype)
+    y = layer(x)
+    assert y.dtype == dtype
+    assert_near(y, x, q, bias, torch.float16 if dtype == torch.float32 else dtype)
+    again = GemLiteLinear()
+    again.load_state_dict(layer.state_dict())
+    assert torch.equal(again(x), y) and repr(again) == repr(layer)
+
+
+@pytest.mark.parametrize("name", ["INT4", "NF4", "MXFP4"])
+def test_the_fast_kernel_in_the_layer_is_as_right_as_dense_weights(name, W, x):
+    q = quantize_to_format(W, getattr(g, name))
+    layer = GemLiteLinear.from_coded(q)
+    y = layer.forward_manual(x.half(), "GEMV_FAST")
+    assert_near(y, x.half(), q, None, torch.float16)
+
+
+def test_float32_x_beyond_float16_keeps_its_range(W, x):
+    q, x = quantize_to_format(W, g.NF4), x * torch.tensor([[1e30], [1.0], [1e-25]])
+    y = GemLiteLinear.from_coded(q, dtype=torch.float32)(x)
+    assert_near(y, x, q, None, torch.float16)
+
+
+def test_group_scales_beyond_every_16_bit_type(x):
+    levels = Format(2, levels=(-1, 0, 1, 2), group_size=128, scale_dtype=torch.float8_e8m0fnu)
+    codes = torch.randint(0, 4, (N, K), dtype=torch.uint8)
+    scales = (2.0 ** torch.tensor([-100.0, 90.0])).expand(N, 2).to(torch.float8_e8m0fnu)
+    q = CodedWeight(levels, codes, scales.contiguous())
+    layer = GemLiteLinear.from_coded(q, dtype=torch.float32)
+    assert_near(layer(x), x, q, None, torch.float16)
+
+
+def test_codes_of_an_own_quantizer_from_a_linear_layer(x):
+    linear = torch.nn.Linear(K, N).to(torch.bfloat16)
+    mine = Format(4, levels=[k**3 / 343 for k in range(-8, 8)], group_size=64)
+    calls = []
+
+    def quantizer(W, format):
+        calls.append(format)
+        return quantize_to_format(W, format)
+
+    layer = GemLiteLinear.from_linear(linear, mine, quantizer)
+    q, x = quantize_to_format(linear.weight.detach(), mine), x.bfloat16()
+    assert calls == [mine] and layer.format == mine
+    assert_near(layer(x), x, q, linear.bias.detach(), torch.bfloat16)
+    assert "levels from -1.4" in layer.explain()
+
+
+def test_the_layer_is_one_operator_for_compile_and_export(W, x, fresh_compiler):
+    layer, x = GemLiteLinear.from_coded(quantize_to_format(W, g.NF4)), x.half()
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(x), layer(x))
+    rows = torch.export.Dim("M", min=2, max=64)
+    exported = torch.export.export(layer, (x,), dynamic_shapes={"x": {0: rows}})
+    assert torch.equal(exported.module()(x[:2]), layer(x[:2]))
+
+
+def test_triton_kernels_are_refused_for_levels(W, x):
+    layer = GemLiteLinear.from_coded(quantize_to_format(W, g.NF4))
+    with pytest.raises(ValueError, match="GEMV is for codes that are integers"):
+        layer.forward_manual(x.half(), "GEMV")
+
+
+def test_a_text_for_another_kernels_hole_is_refused(W):
+    mine = replace(g.NF4, texts={"dequant_dot": "..."})
+    with pytest.raises(ValueError, match="holes dequant_pair and prepare_pairs, and the format"):
+        GemLiteLinear.from_coded(quantize_to_format(W, mine))
+
+
+@pytest.mark.parametrize("q", [None, torch.zeros(2, 2), g.NF4])
+def test_from_coded_takes_a_coded_weight_alone(q):
+    with pytest.raises(TypeError, match="takes a CodedWeight, got"):
+        GemLiteLinear.from_coded(q)
+
+
+def test_a_dtype_that_no_layer_has_is_refused(W):
+    with pytest.raises(ValueError, match="dtype must be one of torch.float16"):
+        GemLiteLinear.from_coded(quantize_to_format(W, g.NF4), dtype=torch.float64)
+
+
+def model_of(layer):
+    torch.manual_seed(3)
+    return torch.nn.Sequential(layer, torch.nn.GELU(), torch.nn.Linear(N, 8).half())
+
+
+@pytest.fixture
+def trusted(W):
+    return model_of(GemLiteLinear.from_coded(quantize_to_format(W, WITH_TEXTS)))
+
+
+def by_save_file(model, path):
+    save_file(model.state_dict(), path)
+    return lambda fresh: fresh.load_state_dict(load_file(path))
+
+
+def by_save_model(model, path):
+    save_model(model, path)
+    return lambda fresh: load_model(fresh, path)
+
+
+def by_torch_save(model, path):
+    torch.save(model.state_dict(), path)
+    return lambda fresh: fresh.load_state_dict(torch.load(path))
+
+
+def by_assign(model, path):
+    save_file(model.state_dict(), path)
+    return lambda fresh: fresh.load_state_dict(load_file(path), assign=True)
+
+
+WAYS = [by_save_file, by_save_model, by_torch_save, by_assign]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_a_model_with_texts_comes_back_whole(way, device, trusted, x, tmp_path):
+    load = way(trusted, tmp_path / "model")
+    with torch.device(device if way is by_assign else "cpu"):
+        fresh = model_of(GemLiteLinear(trusted_texts=TEXTS))
+    load(fresh)
+    assert torch.equal(fresh(x.half()), trusted(x.half()))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_texts_that_nobody_trusts_are_not_taken(way, trusted, x, tmp_path):
+    fresh = model_of(GemLiteLinear())
+    with pytest.raises(UntrustedText, match="the state of 0 has CUDA text") as refusal:
+        way(trusted, tmp_path / "model")(fresh)
+    assert refusal.value.texts == TEXTS
+    with pytest.raises(ValueError, match="no weights yet"):
+        fresh(x.half())
+
+
+def test_other_texts_than_the_trusted_ones_are_not_taken(trusted):
+    others = TEXTS | {"dequant_pair": TEXTS["dequant_pair"] + "// "}
+    with pytest.raises(UntrustedText):
+        model_of(GemLiteLinear(trusted_texts=others)).load_state_dict(trusted.state_dict())
+
+
+def test_a_state_without_its_format_does_not_run(trusted, x):
+    state = {name: t for name, t in trusted.state_dict().items() if name != "0.metadata"}
+    fresh = model_of(GemLiteLinear(trusted_texts=TEXTS))
+    assert fresh.load_state_dict(state, strict=False).missing_keys == ["0.metadata"]
+    with pytest.raises(ValueError, match="no weights yet"):
+        fresh(x.half())
+
+
+@pytest.mark.parametrize("damage", [300, -1, ord("x")])
+def test_a_damaged_format_is_refused(damage, trusted):
+    state = trusted.state_dict()
+    state["0.metadata"][20] = damage
+    with pytest.raises(RuntimeError, match="0.metadata"):
+        model_of(GemLiteLinear(trusted_texts=TEXTS)).load_state_dict(state)
+
+
+def test_a_pickled_layer_of_levels_comes_back(W, x):
+    layer, file = GemLiteLinear.from_coded(quantize_to_format(W, g.NF4)), io.BytesIO()
+    torch.save(layer, file)
+    file.seek(0)
+    assert torch.equal(torch.load(file, weights_only=False)(x.half()), layer(x.half()))
