@@ -33,7 +33,7 @@ MANY_BLOCKS, FEW_BLOCKS = SIMULATED, SIMULATED._replace(multiprocessors=2)
 LITTLE_MEMORY = Machine(TURING, 1)
 
 _MOST_NOT_ZERO = 4096  # of an exact row of x: sums are to be exact in float32
-LARGEST_OFFSET = {8: 0, 4: 64, 2: 256, 1: 256}  # that the texts leave on codes
+LARGEST_OFFSET = {8: 0, 4: 64, 2: 256, 1: 256}  # that the texts leave on codes in such fields
 LARGEST_ERROR = {FP16: 1e-3, BF16: 2**-8}  # of y, norm-wise
 
 
@@ -79,9 +79,9 @@ class Case:
 
     def error_bound(self, product):
         """Largest error of an honest kernel: (M, N) float64."""
-        part = FastWeights(self.nbits, self.group_size).part
-        offset = LARGEST_OFFSET[self.nbits]
-        return parts_error_bound(product, self.x_dtype, part=part, offset=offset)
+        weights = FastWeights(self.nbits, self.group_size)
+        offset = LARGEST_OFFSET[weights.field_bits]
+        return parts_error_bound(product, self.x_dtype, part=weights.part, offset=offset)
 
     def is_near(self, error, exact):
         """Whether no row of y is too far off, norm-wise."""
@@ -112,11 +112,11 @@ class Case:
 
 
 FACTORS = {
-    "nbits": [8, 4, 2, 1],
+    "nbits": [8, 7, 6, 5, 4, 3, 2, 1],
     "M": [1, 2, 11],
     "N": [1, 33, 130],
     "least_K": [1, 100, 1100],
-    "group_size": [None, 32, 128, 512],
+    "group_size": [None, 16, 32, 128, 512],
     "x_dtype": [FP16, BF16],
     "zeros": [MIDDLE, CODES, FRACTIONS],
     "data": [EXACT, RANDOM, EXTREMES],
@@ -126,7 +126,7 @@ FACTORS = {
 FACTORS_ON_A_GPU = FACTORS | {
     "M": [1, 2, 3, 4, 5, 8, 9, 17],
     "N": [1, 16, 33, 300, 1100],
-    "group_size": [None, 32, 64, 128, 512],
+    "group_size": [None, 16, 32, 64, 128, 512],
     "least_K": [8, 1000, 4096, 11008, 14340],
     "machine": [MANY_BLOCKS, FEW_BLOCKS, LITTLE_MEMORY],
 }
@@ -138,7 +138,7 @@ def all_cases(factors, seed=0):
     return [*cases, Case(4, 8, 100, 3000, machine=LITTLE_MEMORY), Case(8, 3, 40, 1100, 512)]
 
 
-CASES = all_cases(FACTORS)
+CASES = all_cases(FACTORS, seed=35)  # each mistake of the tests shows in two of them at least
 
 
 def cases_for_a_gpu():

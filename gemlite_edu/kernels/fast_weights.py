@@ -7,14 +7,15 @@ from typing import NamedTuple
 import torch
 
 from gemlite_edu.numbers.weight_modes import WeightMode
-from gemlite_edu.packing.plane_tiles import PlaneTiles
+from gemlite_edu.packing.piece_tiles import PieceTiles, pack_piece_tiles
+from gemlite_edu.packing.plane_tiles import PlaneTiles, pack_plane_tiles
 from gemlite_edu.packing.sparse_1in2 import SparseTiles
 
 FLOATS = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16", torch.float32: "float"}
 
-_LONG_PART = 128
+_LONG_PART, _SHORT_PART = 128, 32
 # {nbits: warps per block}, limited by registers; a launch uses fewer if a row of W has fewer steps.
-_WARPS = {8: 32, 4: 32, 2: 16, 1: 16}
+_WARPS = {8: 32, 7: 16, 6: 32, 5: 16, 4: 32, 3: 16, 2: 16, 1: 16}
 
 
 class Types(NamedTuple):
@@ -39,8 +40,9 @@ class Types(NamedTuple):
 
 @dataclass(frozen=True)
 class FastWeights:
-    """Width, group_size (None: the whole row) and `WeightMode` of weights in `PlaneTiles`.
+    """Width, group_size (None: the whole row) and `WeightMode` of weights in a fast kernel's words.
 
+    Codes of 8, 4, 2 or 1 bits lie in `PlaneTiles`, others in `PieceTiles`.
     hole_bytes: bytes of a block's shared memory that are reserved for the text in a hole.
     """
 
@@ -50,9 +52,9 @@ class FastWeights:
     hole_bytes: int = 0
 
     def __post_init__(self):
-        if self.nbits not in (8, 4, 2, 1):
-            raise ValueError(f"nbits must be 8, 4, 2 or 1, got {self.nbits}")
-        short = [size for size in (32, 64, 128) if size < self.step]
+        if self.nbits not in range(1, 9):
+            raise ValueError(f"nbits must be from 1 to 8, got {self.nbits}")
+        short = [size for size in (16, 32, 64, 128) if size < self.step]
         group = self.group_size
         if group is not None and group not in short and (group < 1 or group % self.step):
             sizes = ", ".join(map(str, short))
@@ -61,18 +63,24 @@ class FastWeights:
             )
 
     def layout(self, K):
-        """The `PlaneTiles` for rows of K codes; ValueError if group_size does not divide K."""
-        return PlaneTiles(self.nbits, K, self.group_size, self.word_bits)
+        """The layout of rows of K codes; ValueError if group_size does not divide K."""
+        return _layout(self.nbits, K, self.group_size)
 
-    @property
-    def word_bits(self):
-        """Width of the packed words."""
-        return 16 if self.nbits == 1 else 32
+    def pack(self, W_q):
+        """The words of codes (N, K) uint8."""
+        layout = self.layout(W_q.shape[1])
+        is_whole = isinstance(layout, PlaneTiles)
+        return (pack_plane_tiles if is_whole else pack_piece_tiles)(W_q, layout)
 
     @cached_property
     def step(self):
         """Codes of a row that a warp processes at once: one tile of the layout."""
-        return PlaneTiles(self.nbits, K=1, word_bits=self.word_bits).tile
+        return _layout(self.nbits, K=1).tile
+
+    @property
+    def field_bits(self):
+        """Width of the fields from which the text in a hole takes codes."""
+        return next(bits for bits in (1, 2, 4, 8) if bits >= self.nbits)
 
     @cached_property
     def part(self):
@@ -87,21 +95,33 @@ class FastWeights:
     @property
     def text(self):
         """The name, in `sources`, of the CUDA text for these weights."""
-        return "gemv_a16w84_fast" if self.nbits >= 4 else "gemv_a16w21_fast"
+        return "gemv_a16w84_fast" if self.field_bits >= 4 else "gemv_a16w21_fast"
 
     @property
     def warps(self):
         """Warps per block, limited by registers; a launch uses fewer when K is short."""
-        return _WARPS[self.nbits]
+        has_many_scales = self.part < _SHORT_PART and self.nbits < 8
+        return _WARPS[self.nbits] // (2 if has_many_scales else 1)
 
     @property
     def defines(self):
         """{macro: value} for the weights; x, y and the machine add macros of their own."""
-        return {"W_NBITS": self.nbits, "MODE": self.mode.name, "TILES": self.tile_n // 16}
+        return {
+            "W_NBITS": self.field_bits,
+            "CODE_NBITS": self.nbits,
+            "MODE": self.mode.name,
+            "TILES": self.tile_n // 16,
+        }
 
     def bytes_of_a_part(self, x_dtype):
         """Size of the text's XPart."""
         return 8 if x_dtype == torch.float16 else 16
+
+
+def _layout(nbits, K, group_size=None):
+    if nbits in (8, 4, 2, 1):
+        return PlaneTiles(nbits, K, group_size, word_bits=16 if nbits == 1 else 32)
+    return PieceTiles(nbits, K, group_size)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from gemlite_edu.kernels.machine import HOPPER, shared_bytes_per_block
 from gemlite_edu.kernels.plan import WARP_SIZE, WHOLE_ROW, Launch, Plan
 
 WIDTHS = (8, 4, 2)
+LEAST_PART = 32  # of the codes of a step, those that share a scale
 N_TILE = 8  # outputs whose scales fill whole 16-byte pieces of a bulk copy
 LONGEST_K = 2**26  # the kernels that arrange x count threads in 32 bits
 
@@ -53,7 +54,12 @@ class FastGemm(FastGemv):
         """The `FastWeights`; ValueError for an unsupported width or group size."""
         if self.nbits not in WIDTHS:
             raise ValueError(f"nbits must be 8, 4 or 2 for gemm_a16wn_fast, got {self.nbits}")
-        return super().weights
+        weights = super().weights
+        if weights.part < LEAST_PART:
+            raise ValueError(
+                f"group_size must be {LEAST_PART} or more for gemm_a16wn_fast, got {weights.part}"
+            )
+        return weights
 
     @property
     def text(self):

@@ -20,7 +20,6 @@ from gemlite_edu.kernels.plan import (
 from gemlite_edu.kernels.spec import Spec
 from gemlite_edu.numbers.checks import aligned, check_matrix, check_no_grad, per_group, whole_tiles
 from gemlite_edu.numbers.quantize import check_codes
-from gemlite_edu.packing.plane_tiles import pack_plane_tiles
 from gemlite_edu.packing.sparse_1in2 import pack_sparse_1in2
 
 HOLE_BYTES = 32 * 1024  # shared memory that a text in the hole prepare_pairs may use
@@ -32,7 +31,7 @@ _MOST_LOST = 0.01  # largest relative error of a scale that is subnormal in floa
 
 @dataclass(frozen=True, kw_only=True)
 class FastGemv(Spec):
-    """gemv_a16wn_fast: a GEMV on `PlaneTiles` that feeds the codes to the tensor cores.
+    """gemv_a16wn_fast: a GEMV that feeds codes of 1 to 8 bits to the tensor cores.
 
     hole_bytes: shared memory that a text in a hole may use.
     """
@@ -76,8 +75,7 @@ class FastGemv(Spec):
         for scales so small that float16 would lose them.
         """
         check_codes(W_q, self.nbits)
-        words = pack_plane_tiles(W_q, self.layout(W_q.shape[1]))
-        return words, *self._scales_and_zeros(W_q, scales, zeros)
+        return self.weights.pack(W_q), *self._scales_and_zeros(W_q, scales, zeros)
 
     def _scales_and_zeros(self, W_q, scales, zeros):
         (N, K), layout = W_q.shape, self.layout(W_q.shape[1])

@@ -6,6 +6,7 @@ Each format has its file, and these kernels and libraries use it:
     bit_planes          gemv_a16w3_planes
     sparse_1in2         the CUDA kernels for 1:2 sparse weights
     plane_tiles         the fast CUDA kernels, and the Triton kernels
+    piece_tiles         the fast CUDA kernels, for 3, 5, 6 and 7 bits
     rows_cols           GemLite's Triton version, GPTQ
     bitnet_2bit         the CUDA kernels for ternary weights; bitnet_fragments: BitMedViT's orders
     int4_pairs          torchao, and the Triton kernels of mixed_mm
@@ -21,6 +22,7 @@ from gemlite_edu.packing.bitnet_fragments import (
     to_fragments,
 )
 from gemlite_edu.packing.int4_pairs import Int4Pairs, pack_2xint4, unpack_2xint4
+from gemlite_edu.packing.piece_tiles import PieceTiles
 from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles, tile_plain
 from gemlite_edu.packing.rows_cols import (
     OverCols,
@@ -52,6 +54,7 @@ __all__ = [
     "Int4Pairs",
     "OverCols",
     "OverRows",
+    "PieceTiles",
     "PlainTiles",
     "PlaneTiles",
     "Sparse1in2",

@@ -31,8 +31,8 @@ def load(
 ):
     """Return the `Kernel` called `name`; call it as `y = kernel(x, W, scales, zeros)`.
 
-    nbits: width of the codes for kernels with wn in their name: 1 to 8; the fast GEMV takes 8, 4, 2
-        or 1, the fast GEMM 8, 4 or 2.
+    nbits: width of the codes for kernels with wn in their name: 1 to 8; the fast GEMM takes 8, 4 or
+        2.
     x_dtype: dtype of x; None: torch.float16, or torch.int8 for kernels with a8 in their name.
     replace: {hole: CUDA text} to put into the kernel's holes, e.g. {"dequant_dot": my_text}.
     device: "cpu" compiles for the simulator now, "cuda" for the current GPU now; "auto" compiles at

@@ -182,7 +182,10 @@ def test_ours_and_cublas_compute_the_problem(name, weights, monkeypatch):
 
 
 OF_FAST_KERNELS = [
-    *(("gemv_a16wn_fast", weights) for weights in ("W8", "W4 g32", "W2", "W1 g128")),
+    *(
+        ("gemv_a16wn_fast", weights)
+        for weights in ("W8", "W7", "W4 g16", "W3 g128", "W2", "W1 g128")
+    ),
     *(("gemv_a16w7_sparse_fast", weights) for weights in ("W7 sparse", "W7 g64 sparse")),
 ]
 
@@ -216,7 +219,7 @@ def test_a_table_of_the_codes_computes_the_problem(weights, monkeypatch):
 
 
 NOT_OF_FAST_KERNELS = [
-    *(("gemv_a16wn_fast", weights) for weights in ("W16", "W3", "W4 g16", "W7 sparse")),
+    *(("gemv_a16wn_fast", weights) for weights in ("W16", "W4 g8", "W7 sparse")),
     *(("gemv_a16w7_sparse_fast", weights) for weights in ("W16", "W7", "W4", "W7 g96 sparse")),
 ]
 

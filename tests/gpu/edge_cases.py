@@ -72,6 +72,7 @@ FAST_EDGES = [
     dict(M=3, N=33, least_K=1000, group_size=32, machine=fast_cases.FEW_BLOCKS),
     dict(M=9, N=130, least_K=300, group_size=None, x_dtype=fast_cases.BF16),
     dict(M=8, N=100, least_K=3000, machine=fast_cases.LITTLE_MEMORY),
+    dict(M=2, N=17, least_K=300, group_size=16),
 ]
 SPARSE_FAST_EDGES = [
     dict(M=1, N=1, least_K=1, group_size=None),
@@ -121,7 +122,7 @@ def ternary_edges():
 
 
 def fast_edges():
-    for nbits in (8, 4, 2, 1):
+    for nbits in range(8, 0, -1):
         for edge in FAST_EDGES:
             yield fast_cases.Case(nbits, **edge)
     for edge in SPARSE_FAST_EDGES:

@@ -18,7 +18,7 @@ from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMV_FAST
 
 GEMVS = [
     kind(nbits, 2, 100, 4096, x_dtype=x_dtype, machine=MANY_BLOCKS)
-    for kind, widths in ((Case, (8, 4, 2, 1)), (SparseCase, (7,)))
+    for kind, widths in ((Case, (8, 7, 4, 3, 2, 1)), (SparseCase, (7,)))
     for nbits in widths
     for x_dtype in (FP16, BF16)
 ]

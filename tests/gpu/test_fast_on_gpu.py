@@ -45,7 +45,7 @@ CASES_FOR_BOTH_RUNNERS = list(dict.fromkeys(GEMV_CASES))
 CASES_FOR_BOTH_RUNNERS = small_and_exact(CASES_FOR_BOTH_RUNNERS, 2**19)[::5]
 CASES_FOR_BOTH_RUNNERS += small_and_exact(dict.fromkeys(ONE_BLOCK_CASES), 2**22)
 
-WIDTHS = (8, 4, 2, 1)
+WIDTHS = range(8, 0, -1)
 GEMVS = [(FAST, nbits, x_dtype) for nbits in WIDTHS for x_dtype in (FP16, BF16)]
 GEMVS += [(SPARSE, None, x_dtype) for x_dtype in (FP16, BF16)]
 PRODUCTS = [(BATCH, nbits, FP16) for nbits in (8, 4, 2)] if IS_HOPPER else []

@@ -119,6 +119,9 @@ OF_FAST_KERNELS = [  # weights, type of scales and zeros, M, type of x, architec
     (FastWeights(4), FP32, 4, BF16, OLDEST_AND_NEWEST),
     (FastWeights(2, 32), FP32, 2, BF16, OLDEST_AND_NEWEST),
     (FastWeights(1, 128), FP32, 8, FP16, OLDEST_AND_NEWEST),
+    *((FastWeights(nbits, 128), FP16, 1, FP16, OLDEST_AND_NEWEST) for nbits in (7, 6, 5, 3)),
+    *((FastWeights(nbits, 128), FP32, 8, BF16, (90,)) for nbits in (7, 6, 5, 3)),
+    *((FastWeights(nbits, 16), FP16, 8, FP16, (90,)) for nbits in (7, 4)),
     (SparseWeights(), FP16, 1, FP16, ARCHITECTURES),
     (SparseWeights(64), FP16, 8, BF16, OLDEST_AND_NEWEST),
 ]

@@ -53,7 +53,7 @@ REFUSED = {
     "3 bits": (PlaneTiles(3, 512), FP16, FP16, H200),
     "short words": (PlaneTiles(4, 512, word_bits=16), FP16, FP16, H200),
     "padded groups": (PlaneTiles(4, 960, 96), FP16, FP16, H200),
-    "short groups": (PlaneTiles(4, 512, 16), FP16, FP16, H200),
+    "short groups": (PlaneTiles(4, 512, 8), FP16, FP16, H200),
     "weights that are numbers": (PlainTiles(INT8, 512), FP16, FP16, H200),
     "fp8 x": (PlaneTiles(4, 512), E4M3, FP16, H200),
     "fp8 y": (PlaneTiles(4, 512), FP16, E4M3, H200),

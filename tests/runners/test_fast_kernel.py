@@ -29,17 +29,13 @@ from fast_cases import (
 from simulator.test_claims import claims_of, is_true
 
 from gemlite_edu import load, quantize_linear
-from gemlite_edu.kernels import sources
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.fast_weights import FastWeights, Types
 from gemlite_edu.kernels.gemv_fast import plan_gemv
 from gemlite_edu.kernels.machine import Machine
-from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.operators.weight import PackedWeight
-from gemlite_edu.runners.simulator.build import build_kernel
-from gemlite_edu.runners.simulator.run import Integer, NullPointer, Tensor, run_kernel
 
-WIDTHS = (8, 4, 2, 1)
+WIDTHS, PIECED = range(8, 0, -1), (7, 6, 5, 3)
 any_width = pytest.mark.parametrize("nbits", WIDTHS)
 both_types = pytest.mark.parametrize("x_dtype", [FP16, BF16], ids=str)
 
@@ -86,7 +82,7 @@ def test_a_launch_fits_the_machine(nbits, x_dtype):
     choose = random.Random(0)
     for _ in range(300):
         M, N = choose.randint(1, 40), choose.randint(1, 2 ** choose.randint(1, 18))
-        K, group_size = 8 * choose.randint(1, 2500), choose.choice((32, 64, 128, 256, None))
+        K, group_size = 8 * choose.randint(1, 2500), choose.choice((16, 32, 128, 256, None))
         K += -K % (group_size or 1)
         machine = choose.choice([MANY_BLOCKS, FEW_BLOCKS, Machine((8, 6), 84), Machine((7, 5), 40)])
         launch = plan(M, N, K, nbits, group_size, x_dtype, machine)
@@ -131,6 +127,15 @@ def several_parts(case):
     return several_groups(case) and case.M <= 2 and case.group_size == 32
 
 
+def several_steps(case):
+    step = FastWeights(case.nbits, case.group_size).step
+    return several_groups(case) and case.group_size < step < case.K
+
+
+def several_tiles(case):
+    return any_case(case) and case.N > 100 and case.machine == FEW_BLOCKS
+
+
 def long_groups(case):
     return several_groups(case) and case.group_size == 512
 
@@ -139,21 +144,21 @@ def bf16(case):
     return many_rows(case) and case.x_dtype == BF16
 
 
-WIDE, NARROW, BOTH = (8, 4), (2, 1), WIDTHS
+WIDE, NARROW, BOTH = (8, 7, 6, 5, 4, 3), (2, 1), WIDTHS
 
 # What a careless hand could do: widths of the text, where it shows, the text, the careless one.
 MISTAKES = {
     "zero forgotten": (BOTH, any_case, "dot - zero * sum_x", "dot"),
-    "the offset left": ((4, 2, 1), any_case, "dot -= sums.y", "dot -= 0.0f"),
+    "the offset left": ((4, 3, 2, 1), any_case, "dot -= sums.y", "dot -= 0.0f"),
     "another row's sums": (BOTH, many_rows, "own_part * ROWS + 2 * t % ROWS", "own_part * ROWS"),
     "no scaling undone": (BOTH, bf16, "power_of(sums) * ", ""),
     "the upper row's scale": (BOTH, any_case, "min(n + own % 2 * 8, ", "min(n, "),
-    "the first group's scale": (BOTH, several_groups, "at * PARTS;", "0;"),
+    "the first group's scale": (BOTH, several_steps, "at * PARTS;", "0;"),
     "a group of a step": (BOTH, long_groups, "at / STEPS_PER_GROUP", "at"),
     "one pass over the rows": (BOTH, lambda c: c.M > 8, "= blockIdx.y * ROWS", "= 0"),
     "no last tile": (BOTH, lambda c: c.N > 32, "ceil_div(tiles - block, blocks) * ", "1 * "),
     "a warp left out": (BOTH, lambda c: c.K > 500, "warp < WARPS;", "warp < WARPS - 1;"),
-    "a tile's sums kept": (BOTH, lambda c: c.N > 100, "totals[tile][slot][m] = 0.0f;", ""),
+    "a tile's sums kept": (BOTH, several_tiles, "totals[tile][slot][m] = 0.0f;", ""),
     "the last output left out": (BOTH, any_case, "n >= N) continue", "n >= N - 1) continue"),
     "the last row left out": (BOTH, many_rows, "(m >= M ||", "(m >= M - 1 ||"),
     "another part's scale": (BOTH, several_parts, "(group + own / 2) * N", "group * N"),
@@ -161,8 +166,14 @@ MISTAKES = {
     "half of the parts": (BOTH, several_parts, "total += __shfl_xor_sync", "__shfl_xor_sync"),
     "rows exchanged": (BOTH, any_case, "row_8 = step.words[tile][1]", "row_8 = row"),
     "pairs exchanged": (BOTH, any_case, "met.x, met.y", "met.y, met.x"),
-    "the lower codes alone": ((8, 4, 2), any_case, "upper ? 0x7632 : 0x5410", "0x5410"),
+    "the lower codes alone": ((8, 4, 2), any_case, "half % 2 == 0 ? 0x5410 : 0x7632", "0x5410"),
     "the last row left unread": (BOTH, any_case, "min(n + j * 8, N - 1)", "min(n + j * 8, N - 2)"),
+    "one joint's bits": (PIECED, any_case, " - joint % joints * piece", ""),
+    "one half's bits": (PIECED, any_case, "piece, joint / joints, i", "piece, 0, i"),
+    "pieces in one place": (PIECED, any_case, "EACH_FIELD << bits_below(piece)", "EACH_FIELD"),
+    "bits of other joints": (PIECED, any_case, "<< up, mask, pairs", "<< up, ~0u, pairs"),
+    "a piece read twice": (PIECED, any_case, "(at * REGISTERS + first) * N", "at * REGISTERS * N"),
+    "words of a row alone": ((7, 5), any_case, "(at * REGISTERS + i)", "(at * REGISTERS)"),
     "half of a group's x": (BOTH, any_case, "other < PART / CHUNK", "other < PART / CHUNK / 2"),
     "code beside its place": (WIDE, any_case, "(bit - place)", "(bit - place + 1)"),
     "1024 left": (WIDE, any_case, "offset_of(f) - 1024.0f", "offset_of(f) - 1023.0f"),
@@ -197,8 +208,9 @@ def test_an_inspection_finds_what_is_unsafe(mistake):
     assert re.search(told, sentences), sentences
 
 
-def test_the_claims_are_true():
-    case = Case(4, M=2, N=64, least_K=512)
+@pytest.mark.parametrize("nbits", [7, 4])
+def test_the_claims_are_true(nbits):
+    case = Case(nbits, M=2, N=64, least_K=512)
     kernel = case.load()
     report = kernel.inspect(**make_case(case).operands(case, kernel))
     claims = claims_of(kernel.source)
@@ -332,45 +344,22 @@ def test_the_hole_takes_a_table(x_dtype):
     assert "replaces dequant_pair" in repr(kernel)
 
 
-THREE_BITS = """
+CLEAN_FIELDS = """
 __host__ __device__ constexpr float offset_of(int f) { return 0; }
 __device__ half2 dequant_pair(uint32_t pairs, int f) {
-  const int place = 3 * f % 6;
-  const uint32_t mask = 0x00070007u << place;
-  const half2 shifted = as_half2(and_or(pairs >> (3 * f - place), mask, 0x64006400u));
-  const float down = 1.0f / (1 << place);
-  return __hfma2(shifted, __float2half2_rn(down), __float2half2_rn(-1024.0f * down));
+  const uint32_t low = pairs >> W_NBITS * f, mask = (1u << W_NBITS) - 1u;
+  return __floats2half2_rn(low & mask, low >> 16 & mask);
 }
 """
 
 
-def pack_3bit(W_q):
-    """Five codes to each half of a word, planes of 16 as in `PlaneTiles`; K a multiple of 160."""
-    fields = W_q.reshape(len(W_q), -1, 10, 16).long()
-    words = sum(fields[:, :, f] << 3 * (f % 5) + 16 * (f // 5) for f in range(10))
-    return words.to(torch.int32).transpose(0, 1).contiguous()
-
-
-def test_the_hole_takes_three_bits():
-    """The skeleton asks for nothing but planes of 16: ten of them are 160 codes in 64 bytes."""
-    case = Case(4, M=1, N=50, least_K=1280, group_size=32)
+@pytest.mark.parametrize("nbits", [3, 7])
+def test_a_text_sees_whole_fields_with_nothing_beside_the_code(nbits):
+    """A text that takes all of a field works for codes of fewer bits, joined from pieces."""
+    case = example(nbits)
+    kernel = case.load(replace={"dequant_pair": CLEAN_FIELDS})
     inputs = make_case(case)
-    inputs = replace(inputs, W_q=inputs.W_q & 7)
-    launch = plan(1, 50, 1280, nbits=8, group_size=32, machine=FEW_BLOCKS)
-    source = sources.expand("gemv_a16w84_fast", {"dequant_pair": THREE_BITS})
-    y = poison(case)
-    arguments = [
-        Tensor("x", inputs.x),
-        Tensor("W_packed", pack_3bit(inputs.W_q)),
-        Tensor("scales", inputs.scales.T.contiguous()),
-        Tensor("zeros", inputs.zeros.T.contiguous()),
-        *[NullPointer()] * 3,
-        Tensor("y", y, is_output=True),
-        *map(Integer, launch.integers),
-    ]
-    library = build_kernel(source, "gemv", launch.defines | {"W_NBITS": 3, "WARPS": 8})
-    run_kernel(library, arguments, Launch(launch.grid, 8 * 32, launch.shared_bytes), 60)
-    assert torch.equal(y, inputs.product(case).exact().half())
+    assert is_right(case, inputs, run(case, inputs, kernel=kernel))
 
 
 def test_a_text_that_does_not_compile_is_quoted_with_its_line():
@@ -392,12 +381,12 @@ def test_a_kernel_says_what_it_is():
 
 BAD_LOADS = {
     "no width": (dict(nbits=None), TypeError, f"{FAST} needs nbits"),
-    "another width": (dict(nbits=3), ValueError, "nbits must be 8, 4, 2 or 1, got 3"),
+    "another width": (dict(nbits=9), ValueError, "nbits must be .*1 to 8, got 9"),
     "another type of x": (dict(x_dtype=torch.float32), ValueError, "x_dtype must be .*float32"),
     "short groups": (
-        dict(group_size=16),
+        dict(group_size=8),
         ValueError,
-        "group_size must be 32, 64 or a multiple of 128, got 16",
+        "group_size must be 16, 32, 64 or a multiple of 128, got 8",
     ),
     "groups of one bit": (dict(nbits=1, group_size=384), ValueError, "multiple of 256, got 384"),
     "no group": (dict(group_size=0), ValueError, "group_size must be an int of 1 or more"),

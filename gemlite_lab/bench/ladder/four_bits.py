@@ -22,7 +22,7 @@ _FETCH_NEXT = f"""\
       next = {_COMING};
     }}
 """
-_WORDS = "W[(at * N + min(n + j * 8, N - 1)) * 4 + t]"
+_WORDS = "W[(at * REGISTERS + i) * N + n * 4 + t]"
 
 _TENSOR_CORES = Idea(
     "tensor cores",
@@ -36,9 +36,9 @@ _BIG_LOADS = Idea(
     "A quarter of the loads of words, each of which asked for all 16 sectors again.",
     edits=(
         (
-            f"step.words[tile][j] = __ldg(&{_WORDS});",
+            f"const uint4 words = __ldg(&{_WORDS});",
             f"""const uint32_t* four = reinterpret_cast<const uint32_t*>(&{_WORDS});
-      step.words[tile][j] =
+      const uint4 words =
           make_uint4(__ldg(four), __ldg(four + 1), __ldg(four + 2), __ldg(four + 3));""",
         ),
     ),
@@ -117,8 +117,8 @@ _PER_GROUP = Idea(
     edits=(
         *(
             (
-                f"dequant_pair(pairs_of({row}, upper, {i}), f)",
-                f"weights_of(dequant_pair(pairs_of({row}, upper, {i}), f), step, tile, plane, {j})",
+                f"dequant_pair(pairs_of({row}, joint, {i}), f)",
+                f"weights_of(dequant_pair(pairs_of({row}, joint, {i}), f), step, tile, plane, {j})",
             )
             for i in (0, 1)
             for j, row in enumerate(("row", "row_8"))

@@ -1,5 +1,6 @@
-// GEMV at the memory limit: 16-bit activations, 8- or 4-bit weights, fp32 accumulation.
-// Compile with -DW_NBITS=8 or 4 and what gemv_fast.cuh asks for.
+// GEMV at the memory limit: 16-bit activations, codes in fields of 8 or 4 bits, fp32 accumulation.
+// Compile with -DW_NBITS=8 or 4, the width of a field, with -DCODE_NBITS=3 to 8, that of a code, and
+// what gemv_fast.cuh asks for.
 #include "tensor_core.cuh"
 
 // Names in scope: W_NBITS, as_half2, and_or.

@@ -4,7 +4,8 @@
 //   y[m, n] = sum of scales[i, n] * (sum of W_q[n, k] * x[m, k] - zeros[i, n] * sum of x[m, k])
 //
 //   x              (M, K)       X_T, half or __nv_bfloat16; K a multiple of 8, aligned to 16 bytes
-//   W_packed       (N, K)       (steps, N, 16) words: packing/plane_tiles.py; aligned likewise
+//   W_packed       (N, K)       words of packing/plane_tiles.py, or of packing/piece_tiles.py where
+//                               W_NBITS is not CODE_NBITS; aligned likewise
 //   scales, zeros  (groups, N)  SCALE_T, ZERO_T; a MODE without one leaves it out
 //   y              (M, N)       Y_T: * channel_scales (N) CHANNEL_T * token_scales (M) + bias (N) BIAS_T
 //
@@ -12,13 +13,14 @@
 // takes rows g and g + 8 of every 16 and the codes 4 t to 4 t + 3 of every 16 along k: which k comes
 // when is up to us.
 // The including file defines prepare_pairs, dequant_pair and offset_of.
-// claim: x 16 sectors/request, W_packed 16 sectors/request, scales 1 sectors/request
+// claim: x 16 sectors/request, W_packed 16 or 8 sectors/request, scales 1 or 2 sectors/request
 #pragma once
 #include "tensor_core.cuh"
 
-constexpr int PLANE = 16;                         // k of one multiply_add, words of a row in a step
-constexpr int WORD_BITS = W_NBITS == 1 ? 16 : 32;  // of the packed words
-constexpr int PLANES = WORD_BITS / W_NBITS, STEP = PLANES * PLANE;
+constexpr int PLANE = 16;                              // k of one multiply_add
+constexpr int LEAST_PIECE = CODE_NBITS & -CODE_NBITS;  // bits: gemv_fast_w.cuh
+constexpr int LEAST_WORD = W_NBITS == 1 || W_NBITS != CODE_NBITS ? 16 : 32;  // bits: of its words
+constexpr int PLANES = LEAST_WORD / LEAST_PIECE, STEP = PLANES * PLANE;
 constexpr int FIELDS = 16 / W_NBITS;                         // codes of a half of a pair
 constexpr bool has_offsets(int f) {
   return f < FIELDS && (offset_of(f) != 0.0f || has_offsets(f + 1));
@@ -37,15 +39,14 @@ using Totals = float[TILES][TURN_SLOTS][2];
 // Adds the products of a plane of codes with x to dots: [row g or g + 8][column 2 t or 2 t + 1].
 __device__ inline void multiply_plane(const Step& step, uint2 met, int plane,
                                       float dots[TILES][2][2]) {
-  const int f = plane % FIELDS;
-  const bool upper = plane >= FIELDS;
+  const int f = plane % FIELDS, joint = plane / FIELDS;
   #pragma unroll
   for (int tile = 0; tile < TILES; ++tile) {
-    const Words row = step.words[tile][0], row_8 = step.words[tile][1];
-    multiply_add(dots[tile][0], dequant_pair(pairs_of(row, upper, 0), f),
-                 dequant_pair(pairs_of(row_8, upper, 0), f),
-                 dequant_pair(pairs_of(row, upper, 1), f),
-                 dequant_pair(pairs_of(row_8, upper, 1), f), met.x, met.y);
+    const RowWords row = step.words[tile][0], row_8 = step.words[tile][1];
+    multiply_add(dots[tile][0], dequant_pair(pairs_of(row, joint, 0), f),
+                 dequant_pair(pairs_of(row_8, joint, 0), f),
+                 dequant_pair(pairs_of(row, joint, 1), f),
+                 dequant_pair(pairs_of(row_8, joint, 1), f), met.x, met.y);
   }
 }
 

@@ -1,5 +1,9 @@
 // The part of gemv_fast.cuh that reads weights: words, scales and zeros.
-// In scope: WORD_BITS, PARTS, STEPS_PER_GROUP, TILES, ROWS, MODE, SCALE_T, ZERO_T.
+// In scope: PLANES, FIELDS, PARTS, STEPS_PER_GROUP, TILES, ROWS, MODE, SCALE_T, ZERO_T.
+//
+// A code of CODE_NBITS comes in pieces, whose bits are the powers of two that add up to CODE_NBITS,
+// the largest piece in the lowest bits: 7 bits in 4, 2 and 1. Each piece has words of its own. A lane
+// joins the pieces in fields of W_NBITS, so what dequant_pair sees is a code of W_NBITS.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -18,23 +22,72 @@ constexpr int SHARERS = COPIES == 4 && PARTS % 2 == 1 ? 2 : COPIES;
 constexpr int SLOTS = 2 * PARTS / SHARERS;
 __device__ inline int share_of(int t) { return t * COPIES / 4 % SHARERS; }
 
-// What a lane has of a row's words, and the pairs of neighbours in it: number i of field f, or, of
-// words of 32 bits, of field f + upper * FIELDS.
-using Words = std::conditional<WORD_BITS == 32, uint4, uint2>::type;
-__device__ inline uint32_t pairs_of(uint4 words, bool upper, int i) {
-  const uint32_t first = i == 0 ? words.x : words.z, second = i == 0 ? words.y : words.w;
-  return __byte_perm(first, second, upper ? 0x7632 : 0x5410);
+using Words = uint4;  // what W_packed is counted in
+constexpr int REGISTERS = CODE_NBITS * PLANES / 8;  // of a lane for a row's words, and Words of the row
+__host__ __device__ constexpr int bits_below(int piece) { return CODE_NBITS & -2 * piece; }
+__host__ __device__ constexpr int register_of(int piece) { return bits_below(piece) * PLANES / 8; }
+
+// What a lane has of a row's words: of its four neighbours along k, all bits, piece after piece.
+struct RowWords {
+  uint32_t registers[REGISTERS];
+};
+
+// The halves of a piece for neighbours 2 i and 2 i + 1. In words of 16 bits they are neighbours too.
+__device__ inline uint32_t halves_of(const RowWords& row, int piece, int half, int i) {
+  const int first = register_of(piece) + half / 2 * 4;
+  if (PLANES * piece == 16) return row.registers[first + i];
+  const uint32_t word = row.registers[first + 2 * i], next = row.registers[first + 2 * i + 1];
+  return __byte_perm(word, next, half % 2 == 0 ? 0x5410 : 0x7632);
 }
-__device__ inline uint32_t pairs_of(uint2 words, bool, int i) { return i == 0 ? words.x : words.y; }
+
+// The codes of neighbours 2 i and 2 i + 1 in planes joint * FIELDS + f, for every field f. A half of a
+// piece has codes for as many joints as pieces fit into a field: a shift and a mask take one joint's.
+__device__ inline uint32_t pairs_of(const RowWords& row, int joint, int i) {
+  constexpr uint32_t EACH_FIELD = 0xFFFFFFFFu / ((1u << W_NBITS) - 1u);
+  uint32_t pairs = 0;
+  #pragma unroll
+  for (int piece = W_NBITS; piece > 0; piece /= 2) {
+    if ((CODE_NBITS & piece) == 0) continue;
+    const int joints = W_NBITS / piece, up = bits_below(piece) - joint % joints * piece;
+    const uint32_t halves = halves_of(row, piece, joint / joints, i);
+    if (piece == W_NBITS) return halves;
+    const uint32_t mask = (EACH_FIELD << bits_below(piece)) * ((1u << piece) - 1u);
+    pairs = and_or(up < 0 ? halves >> -up : halves << up, mask, pairs);
+  }
+  return pairs;
+}
 
 // What a lane reads of a tile in a step: words of rows g and g + 8 of each 16.
 struct Step {
-  Words words[TILES][2];
+  RowWords words[TILES][2];
   SCALE_T scales[TILES][SLOTS];
   ZERO_T zeros[TILES][SLOTS];
 };
 
-// Rows beyond N read the last again. __ldcs: the caches need not keep what is read once.
+// Of a step, W has the first piece of all rows, then the next. Lanes 4 g to 4 g + 3 share out the words
+// of row n, in vectors. __ldcs: the caches need not keep what is read once.
+__device__ inline RowWords load_row(const Words* W, unsigned N, unsigned at, unsigned n, unsigned t) {
+  RowWords row;
+  #pragma unroll
+  for (int piece = W_NBITS; piece > 0; piece /= 2) {
+    if ((CODE_NBITS & piece) == 0) continue;
+    const unsigned first = register_of(piece), end = first + PLANES * piece / 8;
+    #pragma unroll
+    for (unsigned i = first; i + 4 <= end; i += 4) {
+      const uint4 words = __ldcs(&W[(at * REGISTERS + i) * N + n * 4 + t]);
+      row.registers[i] = words.x, row.registers[i + 1] = words.y;
+      row.registers[i + 2] = words.z, row.registers[i + 3] = words.w;
+    }
+    if (end - first == 2) {
+      const Words* of_rows = &W[(at * REGISTERS + first) * N];
+      const uint2 words = __ldcs(&reinterpret_cast<const uint2*>(of_rows)[n * 4 + t]);
+      row.registers[first] = words.x, row.registers[first + 1] = words.y;
+    }
+  }
+  return row;
+}
+
+// Rows beyond N read the last again.
 __device__ inline Step load_step(const Words* W, const SCALE_T* scales, const ZERO_T* zeros,
                                  unsigned N, unsigned, unsigned first_n, unsigned at) {
   const unsigned lane_id = threadIdx.x % WARP_SIZE, g = lane_id / 4, t = lane_id % 4;
@@ -45,7 +98,7 @@ __device__ inline Step load_step(const Words* W, const SCALE_T* scales, const ZE
     const unsigned n = first_n + tile * 16 + g;
     #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      step.words[tile][j] = __ldcs(&W[(at * N + min(n + j * 8, N - 1)) * 4 + t]);
+      step.words[tile][j] = load_row(W, N, at, min(n + j * 8, N - 1), t);
     }
     #pragma unroll
     for (int slot = 0; slot < SLOTS; ++slot) {
