@@ -7,6 +7,7 @@ from fast_cases import LARGEST_OFFSET
 from many_rows_bound import many_rows_error_bound
 
 from gemlite_edu.core import DType, GemLiteLinear
+from gemlite_edu.kernels.fast_weights import FastWeights
 from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.numbers.bounds import (
     TRUNCATION,
@@ -62,7 +63,8 @@ class Problem:
         if kernel == "DEQUANTIZE":
             return dequantized_bound(product, y_dtype)
         if kernel == "GEMV_FAST":
-            return self.bound_in_parts(product, LARGEST_OFFSET[self.layer.W_nbits])
+            fields = FastWeights(self.layer.W_nbits).field_bits
+            return self.bound_in_parts(product, LARGEST_OFFSET[fields])
         if kernel == "GEMM_FAST" and len(product.x) <= 16:
             return self.bound_in_parts(product, 4 * 2**self.layer.W_nbits)
         if kernel == "GEMM_FAST":
@@ -113,13 +115,14 @@ def make(
     bias=None,
     scaled=False,
     fma_mode=False,
+    word_bits=None,
     seed=0,
     **options,
 ):
     """The `Problem` of a layer whose scales differ over octaves, from one group to the next.
 
     weights: the type of weights that are numbers; None: codes of `nbits`, every one of which is
-    drawn. scales, zeros: whether there are any. bias: its dtype, or None.
+    drawn. scales, zeros: whether there are any. bias: its dtype, or None. word_bits: as for `pack`.
     """
     generator = torch.Generator().manual_seed(seed)
     groups = K // (group_size or K)
@@ -138,7 +141,7 @@ def make(
     if bias is not None:
         own_bias = torch.randn(N, generator=generator).to(bias)
     layer = GemLiteLinear(nbits, group_size, K, N, x, y, scaled_activations=scaled, **options)
-    layer.pack(codes, own_scales, own_zeros, own_bias, fma_mode=fma_mode)
+    layer.pack(codes, own_scales, own_zeros, own_bias, fma_mode, word_bits)
     fused_dtype = torch.float32 if fma_mode else None
     return Problem(layer, codes, own_scales, own_zeros, own_bias, fused_dtype)
 

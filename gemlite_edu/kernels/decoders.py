@@ -5,7 +5,7 @@ import torch
 from gemlite_edu.kernels.pair_table import pair_table
 
 DECODING_HOLES = ("dequant_pair", "prepare_pairs")
-_TABLE_WIDTHS = (4,)
+_TABLE_WIDTHS = (4, 3)
 _MOST_LOST = 2.0**-10  # largest relative error of a level in float16
 
 

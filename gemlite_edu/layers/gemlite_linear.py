@@ -37,7 +37,7 @@ _DEVICES = ("cpu", "cuda", "meta")
 
 
 class GemLiteLinear(FrozenLayer):
-    """y = x Wᵀ + bias, where W has 8, 4, 3, 2 or 1 bits, or 8 or 16 bits unpacked.
+    """y = x Wᵀ + bias, where W has 1 to 8 bits, or 8 or 16 bits unpacked.
 
     `from_linear` and `from_coded` make a layer of any `Format`; the arguments here are GemLite's.
     W_nbits: width of the codes. group_size: any divisor of in_features; None: one per channel.
@@ -101,7 +101,8 @@ class GemLiteLinear(FrozenLayer):
         int8, fp8, or the 16-bit dtype of x. scales, zeros: None, a number, or a tensor with one
         element, one per channel, or one per group of each channel; W ~ (W_q - zeros) * scales.
         fma_mode: weights are q s + z', with z' = -zeros * scales rounded to the scales' dtype.
-        packing_bitwidth: width of the packed words, 32, 16 or 8; None: the width that pads least.
+        packing_bitwidth: width of the packed words, 32, 16 or 8; None: the width that pads least,
+        and for 7, 6, 5 and 3 bits `PieceTiles`, of which no bit is idle.
         Raises TypeError or ValueError for any other argument, and then leaves the layer unchanged.
         """
         if self._form is None:
@@ -191,7 +192,7 @@ class GemLiteLinear(FrozenLayer):
     def forward_manual(self, x, matmul_type="GEMM"):
         """Like forward, with the kernel that you choose from `choose.MATMUL_TYPES`."""
         self._check_packed()
-        check_matmul_type(matmul_type, self._form.keeps_16_bits, self._form.decoders)
+        check_matmul_type(matmul_type, self._form.keeps_16_bits, self._form.has_triton)
         return self._product(x, matmul_type)
 
     def _product(self, x, matmul_type):

@@ -14,6 +14,7 @@ from gemlite_edu.kernels.machine import Machine, machine_of
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.operators import estimate
 from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMV_FAST
+from gemlite_edu.packing.piece_tiles import PieceTiles
 from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
 from gemlite_edu.runners import cuda
 
@@ -42,7 +43,7 @@ class Problem(NamedTuple):
 
     M: int
     N: int
-    layout: PlaneTiles | PlainTiles
+    layout: PlaneTiles | PieceTiles | PlainTiles
     x_dtype: torch.dtype
     y_dtype: torch.dtype
     keeps_16_bits: bool
@@ -59,8 +60,8 @@ class Problem(NamedTuple):
 
     @property
     def has_triton(self):
-        """True if the Triton kernels decode these weights, which they do for integers."""
-        return self.decoders == ()
+        """True if the Triton kernels read these weights: integers in `PlaneTiles`, or numbers."""
+        return self.decoders == () and not isinstance(self.layout, PieceTiles)
 
     @property
     def weights(self):
@@ -68,7 +69,7 @@ class Problem(NamedTuple):
         if self.layout.nbits is None:
             return "weights that are numbers"
         if not self.has_triton:
-            return "packed weights of a format with levels or a text of its own"
+            return "packed weights that no Triton kernel reads"
         if self.keeps_16_bits:
             return "packed weights that fit the 16-bit type of x and y"
         return "packed weights, otherwise"
@@ -129,8 +130,8 @@ RULES = (
     Rule(
         "DEQUANTIZE",
         None,
-        "only the fast CUDA kernels decode a format with levels or a text of its own, and they do "
-        "not take these rows on this machine",
+        "of the fused kernels only CUDA's read these weights, and they do not take these rows on "
+        "this machine",
         lambda problem: not problem.has_triton,
     ),
     Rule("GEMV", 1, "one row needs each weight once, so tensor cores would not help"),
@@ -189,21 +190,20 @@ def limits(problem, rules=RULES):
     return tuple((most, matmul_type) for matmul_type, most in found.items())
 
 
-def check_matmul_type(name, keeps_16_bits, decoders=()):
+def check_matmul_type(name, keeps_16_bits, has_triton=True):
     """Raise ValueError unless `name` is in `MATMUL_TYPES` and may be used for these weights.
 
-    The types that round weights are allowed only if `keeps_16_bits`, and Triton's only for codes
-    that are integers, whose `decoders` are ().
+    The types that round weights are allowed only if `keeps_16_bits`, and Triton's only if
+    `has_triton`.
     """
     if not isinstance(name, str) or name not in MATMUL_TYPES:
         raise ValueError(f"matmul_type must be one of {', '.join(MATMUL_TYPES)}, got {name!r}")
-    is_of_format = decoders != ()
-    if is_of_format and name not in (*FAST, "DEQUANTIZE"):
+    if not has_triton and name not in (*FAST, "DEQUANTIZE"):
         raise ValueError(
-            f"{name} is for codes that are integers, and this layer's format has levels or a text "
-            f"of its own: take {', '.join(FAST)} or DEQUANTIZE"
+            f"{name} is for codes that are integers, and not in pieces: "
+            f"take {', '.join(FAST)} or DEQUANTIZE"
         )
-    if name in _ROUNDING and not keeps_16_bits and not (is_of_format and name == "DEQUANTIZE"):
+    if name in _ROUNDING and not keeps_16_bits and (has_triton or name != "DEQUANTIZE"):
         raise ValueError(
             f"{name} is for packed weights that fit the 16-bit type of x and y: "
             "take another matmul_type"

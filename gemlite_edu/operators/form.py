@@ -12,13 +12,17 @@ from gemlite_edu.numbers.dtypes import DType, name_of
 from gemlite_edu.numbers.format import Format
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.operators.choose import Problem, machine_for_cuda
+from gemlite_edu.packing.piece_tiles import PieceTiles
 from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
 from gemlite_edu.packing.rows_cols import WORD_DTYPES
 
 _INPUTS = (DType.FP16, DType.BF16, DType.FP8, DType.FP8e5, DType.INT8)
 _OUTPUTS = (DType.FP16, DType.BF16, DType.FP32, DType.FP8, DType.FP8e5, DType.INT32)
 _ACCUMULATORS = (None, DType.FP32, DType.FP16, DType.INT32)
-_WIDTHS = (16, 8, 4, 3, 2, 1)
+_WIDTHS = (16, 8, 7, 6, 5, 4, 3, 2, 1)
+_ONLY_IN_PIECES = (7, 6, 5)
+_HALVES = (DType.FP16, DType.BF16)
+_WORD_BITS_IN_PIECES = 1  # what a saved layer has in place of the width of its words
 # A saved layer stores a dtype or a mode as its index in these tuples.
 _DTYPES = (None, *DType)
 _MODES = tuple(WeightMode)
@@ -29,8 +33,8 @@ class Form:
     """The arguments of `GemLiteLinear`, and the choices that `pack` makes for its weights.
 
     mode: how scales and zeros are applied; word_dtype: the dtype of W_q. Both are None until `pack`
-    is called. keeps_16_bits: see `choose.Problem`. format: what a code stands for, if `W_q` came
-    as a `CodedWeight`; None: an integer.
+    is called. keeps_16_bits: see `choose.Problem`. in_pieces: the layout is `PieceTiles`.
+    format: what a code stands for, if `W_q` came as a `CodedWeight`; None: an integer.
     Raises TypeError or ValueError for arguments that no layer supports.
     """
 
@@ -45,11 +49,12 @@ class Form:
     mode: WeightMode | None = None
     word_dtype: torch.dtype | None = None
     keeps_16_bits: bool = False
+    in_pieces: bool = False
     format: Format | None = None
 
     def __post_init__(self):
         if not is_int(self.W_nbits) or self.W_nbits not in _WIDTHS:
-            raise ValueError(f"W_nbits must be 16, 8, 4, 3, 2 or 1, got {self.W_nbits!r}")
+            raise ValueError(f"W_nbits must be 16, or from 1 to 8, got {self.W_nbits!r}")
         for name in ("in_features", "out_features"):
             check_size(name, getattr(self, name))
         if self.group_size is not None:
@@ -67,6 +72,11 @@ class Form:
                 raise ValueError(f"{name} must be one of {takes}, got {getattr(self, name)!r}")
         if self.W_nbits == 16 and self.input_dtype not in (DType.FP16, DType.BF16):
             raise ValueError(f"W_nbits 16 is for FP16 and BF16 x, not for {self.input_dtype}")
+        if self.W_nbits in _ONLY_IN_PIECES and self.input_dtype not in _HALVES:
+            raise ValueError(
+                f"{self.W_nbits} bits are for FP16 and BF16 x, not for {self.input_dtype}: "
+                "store the codes in 8 bits"
+            )
         if self.acc_dtype == DType.INT32 and self.input_dtype != DType.INT8:
             raise ValueError(f"acc_dtype INT32 is for INT8 x, not for {self.input_dtype}")
         if self.acc_dtype == DType.FP16 and self.input_dtype in (DType.BF16, DType.INT8):
@@ -79,11 +89,26 @@ class Form:
 
     @cached_property
     def layout(self):
-        """The layout of packed weights: `PlaneTiles` for codes, `PlainTiles` for plain numbers."""
+        """The layout of packed weights: `PlainTiles` for plain numbers."""
         if self.word_dtype not in WORD_DTYPES.values():
             return PlainTiles(self.word_dtype, self.in_features)
-        group_size = self.group_size if self.groups > 1 else None
-        return PlaneTiles(self.W_nbits, self.in_features, group_size, 8 * self.word_dtype.itemsize)
+        of_codes = self.W_nbits, self.in_features, self.group_size if self.groups > 1 else None
+        if self.in_pieces:
+            return PieceTiles(*of_codes)
+        return PlaneTiles(*of_codes, 8 * self.word_dtype.itemsize)
+
+    @property
+    def may_be_in_pieces(self):
+        """True if the fast kernels and dense weights do all that this layer asks for."""
+        if self.W_nbits in _ONLY_IN_PIECES:
+            return True
+        sums_in_fp32 = self.acc_dtype in (None, DType.FP32)
+        return self.W_nbits == 3 and self.input_dtype in _HALVES and sums_in_fp32
+
+    @property
+    def has_triton(self):
+        """True if the Triton kernels read these weights: integers in `PlaneTiles`, or numbers."""
+        return self.decoders == () and not self.in_pieces
 
     def problem(self, M, device, is_captured=False):
         """The `Problem` for M rows of x on the device."""
@@ -106,6 +131,7 @@ class Form:
         dtypes = (_DTYPES.index(d) for d in (self.input_dtype, self.output_dtype, self.acc_dtype))
         sizes = self.W_nbits, self.group_size or 0, self.in_features, self.out_features
         word_bits = 8 * self.word_dtype.itemsize if self.layout.nbits else 0
+        word_bits = _WORD_BITS_IN_PIECES if self.in_pieces else word_bits
         scaled, mode = int(self.scaled_activations), _MODES.index(self.mode)
         return [*sizes, *dtypes, scaled, mode, word_bits]
 
@@ -116,12 +142,13 @@ class Form:
         Raises ValueError for ints that describe no layer.
         """
         nbits, group_size, K, N, *dtypes, scaled, mode, word_bits = ints
-        word_dtypes = {0: number_dtype} | WORD_DTYPES
+        word_dtypes = {0: number_dtype, _WORD_BITS_IN_PIECES: PieceTiles.word_dtype} | WORD_DTYPES
         is_known = scaled in (0, 1) and 0 <= mode < len(_MODES) and word_bits in word_dtypes
         if not is_known or not all(0 <= dtype < len(_DTYPES) for dtype in dtypes):
             raise ValueError(f"no layer is saved as {ints}")
         dtypes = (_DTYPES[dtype] for dtype in dtypes)
-        of_pack = _MODES[mode], word_dtypes[word_bits], keeps_16_bits, format
+        in_pieces = word_bits == _WORD_BITS_IN_PIECES
+        of_pack = _MODES[mode], word_dtypes[word_bits], keeps_16_bits, in_pieces, format
         return Form(nbits, group_size or None, K, N, *dtypes, bool(scaled), *of_pack)
 
     def to_text(self):

@@ -14,7 +14,7 @@ from gemlite_edu.numbers.checks import laid_out
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.operators import tuning
 from gemlite_edu.operators.choose import FAST, MATMUL_TYPES, check_taken, choose
-from gemlite_edu.operators.dense_codes import product_with_dense
+from gemlite_edu.operators.dense_codes import CodedTensors, product_with_dense
 from gemlite_edu.operators.form import Form
 from gemlite_edu.operators.triton_product import Epilogue, dense, matmul
 from gemlite_edu.operators.weight import PackedWeight
@@ -175,15 +175,17 @@ def _by_others(*operands):
     tensors = (tensor if tensor is None else laid_out(tensor) for tensor in tensors)
     x, token_scales, words, high, scales, zeros, channel_scales, bias = tensors
     of = Form.of_text(form)
-    if x.is_cpu and of.decoders == ():
-        _notice_cpu()
     layout, _, y_dtype = of.operands
-    weight = PackedWeight(words, layout, of.mode, scales, zeros, channel_scales, high)
     rows = x.view(x.shape[:-1].numel(), layout.K)
     epilogue = Epilogue(y_dtype, token_scales, bias)
-    if matmul_type == "DEQUANTIZE" and of.decoders != ():
-        y = _autocast_off(product_with_dense, rows, weight, of.format, epilogue, of.keeps_16_bits)
-    elif matmul_type == "DEQUANTIZE":
+    if not of.has_triton:
+        weight = CodedTensors(words, high, scales, zeros, channel_scales)
+        y = _autocast_off(product_with_dense, rows, weight, of, epilogue)
+        return y.view(*x.shape[:-1], y.shape[1])
+    if x.is_cpu:
+        _notice_cpu()
+    weight = PackedWeight(words, layout, of.mode, scales, zeros, channel_scales, high)
+    if matmul_type == "DEQUANTIZE":
         y = _autocast_off(_by_library, rows, weight, epilogue)
     else:
         name, dot_dtype = MATMUL_TYPES[matmul_type], _DOT_DTYPES.get(of.acc_dtype, torch.float32)

@@ -19,6 +19,7 @@ from gemlite_edu.operators.weight import (
     fits_16_bits,
     levels_fit_16_bits,
 )
+from gemlite_edu.packing.piece_tiles import PieceTiles, pack_piece_tiles
 from gemlite_edu.packing.plane_tiles import PlaneTiles, best_layout, pack_with_high, tile_plain
 from gemlite_edu.packing.rows_cols import unpack_over_cols, unpack_over_rows
 
@@ -37,6 +38,7 @@ INSIDE = {  # the tensors that each mode has
 def packed(form, W_q, scales, zeros, bias, fma_mode, word_bits):
     """(`Form`, {name: tensor or None}) made from the arguments of `GemLiteLinear.pack`."""
     check_operand("W_q", W_q)
+    form = replace(form, in_pieces=word_bits is None and form.may_be_in_pieces)
     if W_q.is_floating_point() or W_q.dtype == torch.int8:
         words, high = _plain(form, W_q, zeros), None
     else:
@@ -86,6 +88,8 @@ def _coded(form, W_q, word_bits):
     W_q = _codes_of(W_q, form.out_features, form.in_features, form.W_nbits)
     check_codes(W_q, form.W_nbits)
     of_codes = form.W_nbits, form.in_features, form.group_size if form.groups > 1 else None
+    if form.in_pieces:
+        return pack_piece_tiles(W_q, PieceTiles(*of_codes)), None
     layout = best_layout(*of_codes) if word_bits is None else PlaneTiles(*of_codes, word_bits)
     return pack_with_high(W_q, layout)
 

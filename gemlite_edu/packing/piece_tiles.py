@@ -52,6 +52,7 @@ class PieceTiles:
     group_size: int | None = None
 
     word_dtype = torch.int32
+    high = None  # no piece lies in a tensor of its own
 
     def __post_init__(self):
         if self.nbits not in (3, 5, 6, 7):
@@ -83,6 +84,11 @@ class PieceTiles:
     def tile(self):
         """Codes of a row in a tile."""
         return self._least.tile
+
+    @property
+    def padded_group(self):
+        """Codes that a group takes."""
+        return self._least.padded_group
 
     @property
     def padded_K(self):

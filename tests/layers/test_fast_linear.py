@@ -136,7 +136,7 @@ def test_forward_runs_what_explain_names(problem, M):
         dict(nbits=2, y=DType.FP32, bias=torch.float32),
         dict(nbits=4, group_size=128, fma_mode=True),
         dict(nbits=4, group_size=64, x=DType.INT8, y=DType.FP32, scaled=True),
-        dict(nbits=3, group_size=32),
+        dict(nbits=3, group_size=32, word_bits=32),
         dict(nbits=8, weights=torch.int8),
     ],
 )

@@ -11,7 +11,8 @@ import gemlite_edu as g
 from gemlite_edu import CodedWeight, Format, GemLiteLinear, UntrustedText, quantize_to_format
 
 PRESETS = (
-    *("INT1", "INT2", "INT3", "INT4", "INT8", "NF4", "FP4_E2M1", "MXFP4", "NVFP4", "FP8_E4M3"),
+    *("INT1", "INT2", "INT3", "INT4", "INT5", "INT6", "INT7", "INT8", "NF4", "FP4_E2M1", "MXFP4"),
+    *("NVFP4", "FP6_E2M3", "FP6_E3M2", "FP8_E4M3"),
     *("log2 2", "log2 3", "log2 4", "log2 8"),
 )
 N, K, M = 24, 256, 3
@@ -59,9 +60,9 @@ def test_a_layer_of_a_preset_is_right_and_saves_itself(name, dtype, W, x):
     assert torch.equal(again(x), y) and repr(again) == repr(layer)
 
 
-@pytest.mark.parametrize("name", ["INT4", "NF4", "MXFP4"])
+@pytest.mark.parametrize("name", ["INT3", "INT4", "INT7", "NF4", "MXFP4", "NVFP4", "log2 3"])
 def test_the_fast_kernel_in_the_layer_is_as_right_as_dense_weights(name, W, x):
-    q = quantize_to_format(W, getattr(g, name))
+    q = quantize_to_format(W, preset(name))
     layer = GemLiteLinear.from_coded(q)
     y = layer.forward_manual(x.half(), "GEMV_FAST")
     assert_near(y, x.half(), q, None, torch.float16)
@@ -109,7 +110,7 @@ def test_the_layer_is_one_operator_for_compile_and_export(W, x, fresh_compiler):
 
 def test_triton_kernels_are_refused_for_levels(W, x):
     layer = GemLiteLinear.from_coded(quantize_to_format(W, g.NF4))
-    with pytest.raises(ValueError, match="GEMV is for codes that are integers"):
+    with pytest.raises(ValueError, match="GEMV is for codes that are integers, and not in pieces"):
         layer.forward_manual(x.half(), "GEMV")
 
 
