@@ -4,43 +4,79 @@ import torch
 
 from gemlite_edu.numbers.format import Format
 
-_PREPARE = """
-__constant__ uint32_t LEVELS[16] = {{
-    {first},
-    {last}}};
-
+_LEVELS = """
+static_assert({fits}, "a table of {count} levels is for codes of {bits} bits");
+__constant__ uint32_t LEVELS[{count}] = {{
+    {numbers}}};
+"""
+_PREPARE_PAIRS = """
 // Both levels of every pair of codes, four copies in each vector: lane i has one in bank i.
-__shared__ uint4 table[256][8];
+constexpr unsigned COUNT = 1u << W_NBITS;
+__shared__ uint4 table[COUNT * COUNT][8];
 
 __device__ void prepare_pairs() {{
-  for (unsigned i = threadIdx.x; i < 256 * 8; i += blockDim.x) {{
-    const uint32_t both = LEVELS[i / 8 % 16] | LEVELS[i / 8 / 16] << 16;
+  for (unsigned i = threadIdx.x; i < COUNT * COUNT * 8; i += blockDim.x) {{
+    const uint32_t both = LEVELS[i / 8 % COUNT % {count}] | LEVELS[i / 8 / COUNT % {count}] << 16;
     table[i / 8][i % 8] = make_uint4(both, both, both, both);
   }}
 }}
 """
-_DEQUANT = """
+_DEQUANT_PAIRS = """
 __host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
 
-// A lane's copy of codes c and d lies 128 c + 16 * 128 d bytes behind its first, `own`. Codes in
-// the upper half of a byte count 16 there: of the four bytes that __dp4a multiplies and adds to
-// `own`, that with c is multiplied by 8, that with d by 128.
+// A lane's copy of codes c and d lies 128 c + (128 << W_NBITS) d bytes behind its first, `own`. A
+// code at `place` of its byte counts 1 << place there: of the bytes that __dp4a multiplies and adds
+// to `own`, that with c is multiplied by 128 >> place, that with d by W_NBITS places more.
 __device__ half2 dequant_pair(uint32_t pairs, int f) {
-  const uint32_t codes = (f % 2 == 0 ? pairs << 4 : pairs) & 0xF0F0F0F0;
+  const int place = f * W_NBITS % 8 == 0 ? W_NBITS : f * W_NBITS % 8, byte = f * W_NBITS / 8;
+  const uint32_t mask = ((1u << W_NBITS) - 1u) * 0x01010101u << place;
+  const uint32_t codes = (f * W_NBITS % 8 == 0 ? pairs << W_NBITS : pairs) & mask;
   const uint32_t own = __cvta_generic_to_shared(table) + threadIdx.x % 32 * 4;
-  const uint32_t at = __dp4a(codes, f < 2 ? 0x00800008u : 0x80000800u, own);
+  const uint32_t at = __dp4a(codes, (128u | 128u << W_NBITS + 16) >> place << 8 * byte, own);
   return as_half2(*static_cast<const uint32_t*>(__cvta_shared_to_generic(at)));
 }
 """
+_PREPARE_LEVELS = """
+// Every level, four copies in each vector: lane i has one in bank i.
+__shared__ uint4 table[{count}][8];
+
+__device__ void prepare_pairs() {{
+  for (unsigned i = threadIdx.x; i < {count} * 8; i += blockDim.x) {{
+    const uint32_t level = LEVELS[i / 8];
+    table[i / 8][i % 8] = make_uint4(level, level, level, level);
+  }}
+}}
+"""
+_DEQUANT_LEVELS = """
+__host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
+
+__device__ uint32_t level_at(uint32_t address) {
+  return *static_cast<const uint32_t*>(__cvta_shared_to_generic(address));
+}
+
+// A lane's copy of level c lies 128 c bytes behind its first, `own`. A code is a byte, which __dp4a
+// multiplies by 128 and adds to `own`; it multiplies the other bytes by 0.
+__device__ half2 dequant_pair(uint32_t pairs, int f) {
+  const uint32_t own = __cvta_generic_to_shared(table) + threadIdx.x % 32 * 4;
+  const uint32_t low = level_at(__dp4a(pairs, 128u << 8 * f, own));
+  const uint32_t high = level_at(__dp4a(pairs, 128u << 8 * f + 16, own));
+  return as_half2(__byte_perm(low, high, 0x5410));
+}
+"""
+_MOST_OF_PAIRS = 16  # levels: a table of all pairs of more would not fit into shared memory
+_PER_LINE = 8
 
 
 def pair_table(levels):
     """Texts for `prepare_pairs` and `dequant_pair` that decode code c as levels[c].
 
-    levels: 16 numbers, or 8 for 3-bit codes stored in 4-bit fields, or a `Format` with so many
+    levels: 2**nbits numbers for codes of nbits bits, 2 to 256 of them, or a `Format` with so many
         levels; each is rounded to float16.
-    Raises ValueError for other levels. Pass the result as `replace` to `load` a 4-bit
-    "gemv_a16wn_fast" or "gemm_a16wn_fast".
+    Raises ValueError for other levels. Pass the result as `replace` to `load` the fast GEMV or GEMM
+    for codes of this width. Eight levels are for codes of 3 bits, alone or in codes of 4 bits.
+
+    Up to 16 levels the table holds both levels of each pair of codes, so that a pair takes one read
+    of shared memory; beyond that it holds single levels, and a pair takes two.
 
     >>> from gemlite_edu import load
     >>> from gemlite_edu.numbers.formats import NF4
@@ -48,13 +84,25 @@ def pair_table(levels):
     >>> kernel(torch.ones(1, 8).half(), *kernel.pack(torch.full((2, 8), 15).byte(), 1.0, 0.0))
     tensor([[8., 8.]], dtype=torch.float16)
     """
+    bits = [f"0x{half & 0xFFFF:04x}" for half in _halves(levels).view(torch.int16).tolist()]
+    count, of_pairs = len(bits), len(bits) <= _MOST_OF_PAIRS
+    lines = [", ".join(bits[i : i + _PER_LINE]) for i in range(0, count, _PER_LINE)]
+    field_bits = next(width for width in (1, 2, 4, 8) if 2**width >= count)
+    about = dict(count=count, bits=count.bit_length() - 1, fits=f"W_NBITS == {field_bits}")
+    prepare = _LEVELS + (_PREPARE_PAIRS if of_pairs else _PREPARE_LEVELS)
+    return {
+        "prepare_pairs": prepare.format(numbers=",\n    ".join(lines), **about),
+        "dequant_pair": _DEQUANT_PAIRS if of_pairs else _DEQUANT_LEVELS,
+    }
+
+
+def _halves(levels):
     numbers = levels.levels or () if isinstance(levels, Format) else levels
     halves = torch.as_tensor(numbers).detach().cpu().half()
-    if tuple(halves.shape) not in ((16,), (8,)) or not halves.isfinite().all():
+    is_power = halves.dim() == 1 and len(halves) in (2, 4, 8, 16, 32, 64, 128, 256)
+    if not is_power or not halves.isfinite().all():
         raise ValueError(
-            f"levels must be 16 or 8 numbers that fit in float16, up to 65504, got {levels!r}"
+            "levels must be 2, 4, 8, 16, 32, 64, 128 or 256 numbers that fit in float16, up to "
+            f"65504, got {levels!r}"
         )
-    bits = [f"0x{half & 0xFFFF:04x}" for half in halves.view(torch.int16).tolist()]
-    bits *= 16 // len(bits)  # for 3-bit codes, bit 3 of the field does not matter
-    prepare = _PREPARE.format(first=", ".join(bits[:8]), last=", ".join(bits[8:]))
-    return {"prepare_pairs": prepare, "dequant_pair": _DEQUANT}
+    return halves

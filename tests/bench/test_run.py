@@ -203,14 +203,12 @@ def test_a_fast_gemv_computes_the_problem(name, weights, end, error, monkeypatch
     assert result.error < error
 
 
-@pytest.mark.parametrize("weights", ["W4 g128", "W3 g128"])
+@pytest.mark.parametrize("weights", ["W6 g128", "W3 g128"])
 def test_a_table_of_the_codes_computes_the_problem(weights, monkeypatch):
     monkeypatch.setattr(
         "gemlite_lab.bench.measuring.time_replays", lambda clock, before_each: Timing(1, 1, 1)
     )
     candidate = find_candidates()["gemv_a16wn_fast_table"]
-    told = candidate.why_not(Problem(WeightFormat.parse("W8 g128"), 1, 64, 384))
-    assert told == "weights of 4 or 3 bits"
     problem = Problem(WeightFormat.parse(weights), M=2, N=33, K=384)
     assert not candidate.why_not(problem)
     generator = torch.Generator().manual_seed(4)

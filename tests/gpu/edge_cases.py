@@ -175,6 +175,8 @@ def launches():
     yield from ((fast_is_right, (case,)) for case in at_the_limit)
     of_4_bits = [case for case in at_the_limit if case.nbits == 4]
     yield from ((fast_is_right, (case, TABLE)) for case in of_4_bits[::2])
+    of_8_bits = [case for case in at_the_limit if case.nbits == 8]
+    yield from ((fast_is_right, (case, pair_table(range(256)))) for case in of_8_bits[::3])
 
 
 def main(share="0/1"):

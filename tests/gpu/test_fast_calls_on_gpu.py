@@ -131,6 +131,18 @@ def test_your_table_is_what_runs(case, middle):
     assert is_right(case, inputs, y)
 
 
+@pytest.mark.parametrize("case", [case for case in GEMVS if type(case) is Case], ids=str)
+def test_every_width_has_a_table(case):
+    levels = torch.arange(2**case.nbits).flip(0) - 2.0 ** (case.nbits - 1)
+    inputs = make_case(case)
+    product = replace(inputs, zeros=0 * inputs.zeros).product(case)
+    y = run(
+        case, replace(inputs, zeros=0 * inputs.zeros), "cuda", case.load(replace=pair_table(levels))
+    )
+    expected = replace(product, codes=levels[product.codes.long()]).exact()
+    assert torch.equal(y.cpu(), expected.to(case.x_dtype))
+
+
 DOUBLED = """
 constexpr float UNIT = 0.5f;
 __device__ Pairs dequant_pairs(uint32_t word, uint32_t next, int byte, half2 zero) {

@@ -18,7 +18,7 @@ from gemlite_edu.kernels.gemv_fast import FAST_KERNELS, HOLE_BYTES, FastGemv, pl
 from gemlite_edu.kernels.machine import H200, SIMULATED
 from gemlite_edu.kernels.pair_table import pair_table
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS, Y_TYPES
-from gemlite_edu.numbers.formats import NF4
+from gemlite_edu.numbers.formats import FP8_E4M3, NF4
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.packing import FRAGMENTS
 from gemlite_edu.runners import cuda
@@ -135,8 +135,11 @@ def fast_build(weights, scale_dtype, M, x_dtype, architectures, replace=None):
     return build_of(name, weights.text, FastGemv.entry, launch, architectures, replace)
 
 
-WITH_HOLES = FastWeights(4, 128, hole_bytes=HOLE_BYTES)
-OF_A_TABLE = [fast_build(WITH_HOLES, FP16, M, FP16, ARCHITECTURES, pair_table(NF4)) for M in (1, 8)]
+WITH_HOLES = {nbits: FastWeights(nbits, 128, hole_bytes=HOLE_BYTES) for nbits in (4, 8)}
+OF_A_TABLE = [
+    *(fast_build(WITH_HOLES[4], FP16, M, FP16, ARCHITECTURES, pair_table(NF4)) for M in (1, 8)),
+    fast_build(WITH_HOLES[8], FP16, 4, FP16, OLDEST_AND_NEWEST, pair_table(FP8_E4M3)),
+]
 
 OF_THE_FAST_GEMM = [  # bits, M, N, size of groups, mode
     *((4, M, 8192, 128, WeightMode.SHIFT_SCALE) for M in (16, 32, 64, 128, 256)),

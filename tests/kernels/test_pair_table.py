@@ -48,20 +48,45 @@ LEVELS = (
 )
 @pytest.mark.parametrize("levels", [LEVELS, LEVELS[::2]], ids=len)
 def test_a_code_stands_for_its_level(case, levels):
+    y, expected = _with_and_without(case, levels)
+    assert torch.equal(y, expected)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(fast_cases.Case(nbits, 3, 33, 320, 32) for nbits in (1, 2, 3, 5, 6, 7, 8)),
+        fast_cases.Case(8, 8, 33, 320, 16, BF16),
+        *(batch_cases.Case(nbits, 5, 72, 256, rows=16) for nbits in (8, 2)),
+        batch_cases.Case(8, 5, 72, 256, rows=32),
+    ],
+    ids=str,
+)
+def test_every_width_has_a_table(case):
+    generator = torch.Generator().manual_seed(case.nbits)
+    levels = (torch.randperm(2**case.nbits, generator=generator) - 2 ** (case.nbits - 1)) / 16
+    y, expected = _with_and_without(case, levels)
+    assert torch.equal(y, expected)
+
+
+def _with_and_without(case, levels):
+    """(y of the kernel with a table, the exact y of these levels)."""
     inputs = make_case(case)
-    inputs = replace(inputs, W_q=inputs.W_q % len(levels), zeros=0 * inputs.zeros)
-    kernel = case.load(replace=pair_table(levels))
-    y = run(case, inputs, kernel=kernel)
+    codes = (inputs.W_q.int() % len(levels)).byte()
+    inputs = replace(inputs, W_q=codes, zeros=0 * inputs.zeros)
+    y = run(case, inputs, kernel=case.load(replace=pair_table(levels)))
     product = inputs.product(case)
-    numbers = torch.tensor(levels).half()[product.codes.long()]
-    assert torch.equal(y, replace(product, codes=numbers).exact().to(case.x_dtype))
+    numbers = torch.as_tensor(levels).half()[product.codes.long()]
+    return y, replace(product, codes=numbers).exact().to(case.x_dtype)
 
 
-@pytest.mark.parametrize("count", [16, 8])
-def test_any_half_may_be_a_level(count):
-    levels = torch.tensor([-65504.0, 65504.0, 2.0**-24, -(2.0**-14), 1 / 3, *range(11)]).half()
-    levels, codes = levels[:count], torch.arange(count).view(1, count).byte()
-    kernel = load("gemv_a16wn_fast", nbits=4, replace=pair_table(levels))
+@pytest.mark.parametrize(("count", "nbits"), [(256, 8), (16, 4), (8, 4), (8, 3), (4, 2)])
+def test_any_half_may_be_a_level(count, nbits):
+    any_halves = torch.arange(-128, 123) / 128
+    levels = torch.tensor([-65504.0, 65504.0, 2.0**-24, -(2.0**-14), 1 / 3]).half()
+    levels = torch.cat([levels, any_halves.half()])[:count]
+    codes = torch.arange(count).view(1, count).byte()
+    kernel = load("gemv_a16wn_fast", nbits=nbits, replace=pair_table(levels))
     y = kernel(torch.eye(count).half(), *kernel.pack(codes, 1.0, 0.0))
     assert torch.equal(y.flatten(), levels)
 
@@ -70,9 +95,9 @@ GEMV, PRODUCT = fast_cases.Case(4, 2, 33, 320, 32), batch_cases.Case(4, 5, 64, 2
 both_kernels = pytest.mark.parametrize("case", [GEMV, PRODUCT], ids=str)
 
 
-@both_kernels
+@pytest.mark.parametrize("case", [GEMV, PRODUCT, fast_cases.Case(6, 2, 33, 320, 32)], ids=str)
 def test_an_inspection_finds_nothing_and_no_conflict(case):
-    kernel = case.load(replace=pair_table(LEVELS))
+    kernel = case.load(replace=pair_table(range(2**case.nbits)))
     report = kernel.inspect(**make_case(case).operands(case, kernel))
     assert report.findings == ()
     of_table = [line for line in report.lines if line.name == "table"]
@@ -115,6 +140,12 @@ def test_x_that_leaves_no_room_for_a_table_is_refused():
         _shared_bytes(with_table, M=1, K=K)
 
 
+@pytest.mark.parametrize("count", [32, 4])
+def test_a_table_for_codes_of_another_width_is_named(count):
+    with pytest.raises(KernelTextError, match=f"table of {count} levels is for codes of . bits"):
+        run(GEMV, make_case(GEMV), kernel=GEMV.load(replace=pair_table(range(count))))
+
+
 def test_a_table_that_is_not_declared_is_named():
     kernel = GEMV.load(replace={"dequant_pair": pair_table(LEVELS)["dequant_pair"]})
     with pytest.raises(KernelTextError, match="dequant_pair, line .*table"):
@@ -126,7 +157,9 @@ def test_levels_of_any_numbers_are_rounded_to_halves():
     assert "0x3555, " in pair_table([1 / 3] * 16)["prepare_pairs"]
 
 
-@pytest.mark.parametrize("levels", [range(15), [[0.0] * 16], [1e5] * 16, [torch.nan] * 16])
+@pytest.mark.parametrize(
+    "levels", [range(15), range(512), 4, [[0.0] * 16], [1e5] * 16, [torch.nan] * 16]
+)
 def test_what_is_no_table_is_refused(levels):
-    with pytest.raises(ValueError, match="levels must be 16 or 8 numbers that fit in float16"):
+    with pytest.raises(ValueError, match="levels must be 2, 4, 8, .* or 256 numbers that fit in"):
         pair_table(levels)

@@ -1,7 +1,6 @@
 """Our CUDA kernels, those that `load` finds by name; our_layers.py has the Triton kernels."""
 
 import hashlib
-from dataclasses import replace
 from functools import cache, partial
 
 import torch
@@ -156,22 +155,20 @@ _FAST_GEMM = _candidate(
 )
 FAST = [*_FAST_GEMVS, _FAST_GEMM]
 
-# gemv_a16wn_fast with a table in its hole, which reads codes of 3 bits from fields of 4.
+# gemv_a16wn_fast with a table in its hole.
 
 (_PLAIN,) = (one for one in _FAST_GEMVS if one.name == "gemv_a16wn_fast")
 # The table's levels are the codes themselves, so y is the same as without a table.
-_TABLES = {nbits: pair_table(range(2**nbits)) for nbits in (4, 3)}
+_TABLES = {nbits: pair_table(range(2**nbits)) for nbits in range(1, 9)}
 
 
 def _why_not_table(problem):
-    if problem.weights.nbits not in _TABLES:
-        return "weights of 4 or 3 bits"
-    return _PLAIN.why_not(replace(problem, weights=replace(problem.weights, nbits=4)))
+    return _PLAIN.why_not(problem)
 
 
 @cache
 def _load_table(nbits, group_size):
-    return load(_PLAIN.name, nbits=4, group_size=group_size, replace=_TABLES[nbits])
+    return load(_PLAIN.name, nbits=nbits, group_size=group_size, replace=_TABLES[nbits])
 
 
 def _prepare_table(weights, problem):
