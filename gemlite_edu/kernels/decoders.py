@@ -5,7 +5,6 @@ import torch
 from gemlite_edu.kernels.pair_table import pair_table
 
 DECODING_HOLES = ("dequant_pair", "prepare_pairs")
-_TABLE_WIDTHS = (4, 3)
 _MOST_LOST = 2.0**-10  # largest relative error of a level in float16
 
 
@@ -25,7 +24,7 @@ def decoders(format):
         return format.texts
     if format.levels is None:
         return ()
-    if format.nbits not in _TABLE_WIDTHS or not _fit_in_halves(format.levels):
+    if not _fit_in_halves(format.levels):
         return None
     return tuple(sorted(pair_table(format).items()))
 

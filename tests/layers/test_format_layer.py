@@ -60,7 +60,9 @@ def test_a_layer_of_a_preset_is_right_and_saves_itself(name, dtype, W, x):
     assert torch.equal(again(x), y) and repr(again) == repr(layer)
 
 
-@pytest.mark.parametrize("name", ["INT3", "INT4", "INT7", "NF4", "MXFP4", "NVFP4", "log2 3"])
+@pytest.mark.parametrize(
+    "name", ["INT3", "INT7", "NF4", "MXFP4", "NVFP4", "log2 2", "log2 3", "FP6_E3M2", "FP8_E4M3"]
+)
 def test_the_fast_kernel_in_the_layer_is_as_right_as_dense_weights(name, W, x):
     q = quantize_to_format(W, preset(name))
     layer = GemLiteLinear.from_coded(q)
