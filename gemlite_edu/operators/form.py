@@ -22,6 +22,7 @@ _ACCUMULATORS = (None, DType.FP32, DType.FP16, DType.INT32)
 _WIDTHS = (16, 8, 7, 6, 5, 4, 3, 2, 1)
 _ONLY_IN_PIECES = (7, 6, 5)
 _HALVES = (DType.FP16, DType.BF16)
+_MOST_PADDING = 1.05  # padded codes of a row, as a multiple of its codes
 _WORD_BITS_IN_PIECES = 1  # what a saved layer has in place of the width of its words
 # A saved layer stores a dtype or a mode as its index in these tuples.
 _DTYPES = (None, *DType)
@@ -98,12 +99,17 @@ class Form:
         return PlaneTiles(*of_codes, 8 * self.word_dtype.itemsize)
 
     @property
-    def may_be_in_pieces(self):
-        """True if the fast kernels and dense weights do all that this layer asks for."""
-        if self.W_nbits in _ONLY_IN_PIECES:
-            return True
-        sums_in_fp32 = self.acc_dtype in (None, DType.FP32)
-        return self.W_nbits == 3 and self.input_dtype in _HALVES and sums_in_fp32
+    def wants_pieces(self):
+        """True if `PieceTiles` suit the codes best.
+
+        For integers of 3 bits they do if a row has few codes of padding, and if the fast kernels and
+        dense weights do all that the layer asks for; else `PlaneTiles` do, which Triton reads.
+        """
+        if self.W_nbits != 3 or self.format is not None:
+            return self.W_nbits in (*_ONLY_IN_PIECES, 3)
+        K, sums_in_fp32 = self.in_features, self.acc_dtype in (None, DType.FP32)
+        padded_K = PieceTiles(3, K, self.group_size if self.groups > 1 else None).padded_K
+        return self.input_dtype in _HALVES and sums_in_fp32 and padded_K <= _MOST_PADDING * K
 
     @property
     def has_triton(self):

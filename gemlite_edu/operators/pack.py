@@ -38,7 +38,7 @@ INSIDE = {  # the tensors that each mode has
 def packed(form, W_q, scales, zeros, bias, fma_mode, word_bits):
     """(`Form`, {name: tensor or None}) made from the arguments of `GemLiteLinear.pack`."""
     check_operand("W_q", W_q)
-    form = replace(form, in_pieces=word_bits is None and form.may_be_in_pieces)
+    form = replace(form, in_pieces=word_bits is None and form.wants_pieces)
     if W_q.is_floating_point() or W_q.dtype == torch.int8:
         words, high = _plain(form, W_q, zeros), None
     else:

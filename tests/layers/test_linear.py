@@ -147,7 +147,7 @@ PROBLEMS = {
     "bf16": dict(nbits=16, weights=torch.bfloat16, x=DType.BF16, y=DType.FP32),
 }
 IN_PIECES = {  # no Triton kernel reads these
-    "W3 in pieces": dict(nbits=3, K=75, bias=torch.float16),
+    "W3 in pieces": dict(nbits=3, K=250, bias=torch.float16),
     "W5 in pieces": dict(nbits=5, group_size=32, x=DType.BF16, y=DType.FP32),
     "W6 in pieces": dict(nbits=6, group_size=48, K=144, zeros=False),
     "W7 in pieces": dict(nbits=7, group_size=64, fma_mode=True),
