@@ -102,8 +102,8 @@ class Form:
     def wants_pieces(self):
         """True if `PieceTiles` suit the codes best.
 
-        For integers of 3 bits they do if a row has few codes of padding, and if the fast kernels and
-        dense weights do all that the layer asks for; else `PlaneTiles` do, which Triton reads.
+        For integers of 3 bits they do if a row has few codes of padding, and if the fast kernels
+        and dense weights do all that the layer asks for; else `PlaneTiles` do, which Triton reads.
         """
         if self.W_nbits != 3 or self.format is not None:
             return self.W_nbits in (*_ONLY_IN_PIECES, 3)

@@ -1,8 +1,9 @@
 """Facts on which other people's files and our measurements depend; no code change may alter them.
 
 `kernel_texts.json` has hashes of the kernels' expanded texts without comments; the measurements are
-valid for these texts only, but for those that it lists as changed since they were measured. `layers.safetensors` holds layers that an earlier version saved, each
-with an x and its y, and `gemv_linear.safetensors` a `GemvLinear` with its own text.
+valid for these texts only, but for those that it lists as changed since they were measured.
+`layers.safetensors` holds layers that an earlier version saved, each with an x and its y, and
+`gemv_linear.safetensors` a `GemvLinear` with its own text.
 """
 
 import hashlib
