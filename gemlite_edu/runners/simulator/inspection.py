@@ -84,12 +84,17 @@ def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0):
 
 def _findings(rows, status, text, time_limit, printed):
     found = sorted(_read_findings(rows, text), key=lambda item: item[:2])
-    found = tuple(finding for _, _, finding in found)
+    every = tuple(finding for _, _, finding in found)
     if status in ("done", "misaligned access"):
-        return found
+        return every
     place = _place_of_end(rows[0], text) if rows else ""
     sentence = fault_sentence(status, text.tensors, time_limit, printed)
-    return (text.finding(sentence, place, 1), *found)
+    fault = text.finding(sentence, place, 1)
+    if status.startswith("undefined"):  # it may come of a value that nothing wrote
+        unwritten = _GRAVEST_FIRST.index("unwritten")
+        causes = tuple(finding for gravity, _, finding in found if gravity == unwritten)
+        return (*causes, fault, *(finding for finding in every if finding not in causes))
+    return (fault, *every)
 
 
 def _place_of_end(row, text):

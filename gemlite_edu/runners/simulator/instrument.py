@@ -48,7 +48,7 @@ INSTRUMENTED_FLAGS = (
     "-g1 -gdwarf-4 -fno-var-tracking -fsanitize=thread -fsanitize-coverage=trace-pc "
     "--param=tsan-instrument-func-entry-exit=0 -fno-extern-tls-init "
     "-fsanitize=shift-exponent,signed-integer-overflow,float-cast-overflow,integer-divide-by-zero "
-    "-fsanitize=bounds,object-size,unreachable "
+    "-fsanitize=bounds,object-size,unreachable,bool "
     "-fno-sanitize-recover=all -fsanitize-recover=bounds,object-size "
     "-fno-tree-loop-im -fno-tree-pre -fno-code-hoisting -fno-thread-jumps -fno-tree-tail-merge "
     "-fno-tree-vectorize -fno-tree-slp-vectorize "

@@ -56,6 +56,27 @@ def _unreachable():
     return "comes to a place that the text calls unreachable"
 
 
+def _assumed():
+    return (
+        "assumes what is not so: nvcc believes a __builtin_assume, and compiles a kernel that may "
+        "then do anything; leave it out"
+    )
+
+
+def _aligned():
+    return (
+        "says __builtin_assume_aligned of an address that has another alignment: nvcc believes it, "
+        "and a GPU may then stop; leave it out"
+    )
+
+
+def _bool(value):
+    return (
+        f"reads a bool whose byte is {value}, and the byte of a bool is 0 or 1: a GPU may make "
+        "another number of it than a CPU; read it as a uint8_t"
+    )
+
+
 _OPERATIONS = ("+", "-", "*", "/")
 _SENTENCES = {
     "shift": _shift,
@@ -64,4 +85,7 @@ _SENTENCES = {
     "index": _index,
     "object": _object,
     "unreachable": _unreachable,
+    "assumed": _assumed,
+    "aligned": _aligned,
+    "bool": _bool,
 }

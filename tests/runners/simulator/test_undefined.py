@@ -12,6 +12,9 @@ template <typename T>
 __device__ T take(const T* from, int i) { return from[i]; }
 __device__ float last(float first, int i) { float v[4] = {first}; return take(v, i); }
 struct Pair { float a[4], b; };
+#define BYTE_OF(b) reinterpret_cast<unsigned char&>(b)
+#define PROMISE(condition) __builtin_assume(condition)
+struct Answers { bool first, second; };
 """
 SHIFTS = {
     "right": ("y[t] = 7u >> (36 + t);", "32 bits by 36"),
@@ -68,9 +71,36 @@ ARRAYS = {
     "a number": ("float v = x[t]; y[t] = (&v)[t % 2];", "reaches beyond the array or variable"),
     "fields": ("float4 v = make_float4(x[t], 2, 3, 4); y[t] = (&v.x)[t % 5];", "reaches beyond"),
 }
+BOOLS = {
+    "copied": (
+        "bool b; const int c = 2 * t; memcpy(&b, &c, 1); y[t] = b;",
+        "a bool whose byte is 2",
+    ),
+    "pointer": ("int c = 2 * t; y[t] = *reinterpret_cast<bool*>(&c);", "bool whose byte is 2"),
+    "struct": ("Answers a = {}; memset(&a, 7, 2); y[t] = !a.second;", "a bool whose byte is 7"),
+    "cast": ("unsigned char c = 3; y[t] = __builtin_bit_cast(bool, c);", "bool whose byte is 3"),
+    "shared": (
+        "__shared__ bool s[64]; BYTE_OF(s[t]) = t; __syncthreads(); y[t] = s[63 - t];",
+        "reads a bool whose byte is 63",
+    ),
+    "unwritten": (
+        "__shared__ bool s[64]; if (t < 9) s[t] = true; __syncthreads(); y[t] = s[t];",
+        "reads s[9], which no thread has written before",
+    ),
+}
+PROMISES = {
+    "assumed": ("__builtin_assume(t < 9); y[t] = t;", "thread 9 assumes what is not so"),
+    "macro": ("PROMISE(x[t] < 9); y[t] = t;", "thread 8 assumes what is not so"),
+    "pointer": ("auto p = &__builtin_assume; p(t); y[t] = t;", "thread 0 assumes what is not so"),
+    "aligned": (
+        "y[t] = *(float*)__builtin_assume_aligned(x + 1, 16);",
+        "says __builtin_assume_aligned of an address that has another alignment",
+    ),
+    "unreachable": ("if (t == 3) __builtin_unreachable(); y[t] = t;", "calls unreachable"),
+}
 
 
-@pytest.mark.parametrize("table", [SHIFTS, CASTS, OVERFLOWS, ARRAYS])
+@pytest.mark.parametrize("table", [SHIFTS, CASTS, OVERFLOWS, ARRAYS, BOOLS, PROMISES])
 def test_what_is_undefined_is_a_fault_with_its_line(inspect_each, table):
     found = inspect_each({name: text for name, (text, _) in table.items()}, before=BEFORE)
     for name, (text, words) in table.items():
@@ -88,6 +118,9 @@ DEFINED = {
     "the last": "float v[4] = {x[t]}; y[t] = v[t % 4] + *(v + 3);",
     "fraction": "y[t] = Word(-0.5f) + int(-2147483648.0f);",
     "dp4a wraps": "y[t] = __dp4a(0x7F7F7F7F, 0x7F7F7F7F, 2147483647);",
+    "bools": "bool b[4] = {}; b[t % 4] |= 2; __shared__ bool s[64]; s[t] = b[0]; y[t] = s[t];",
+    "true": "__builtin_assume(t < 64); y[t] = *(float*)__builtin_assume_aligned(x + 1, 16, 4);",
+    "bits": "const uint4 v = {1, 2, 3, 4}; y[t] = __builtin_bit_cast(ulonglong2, v).x;",
     "whole": "float4 v = make_float4(x[t], 2, 3, 4); float4* p = &v; y[t] = p->w;",
 }
 

@@ -108,6 +108,12 @@ void __ubsan_handle_float_cast_overflow_abort(void* data, uintptr_t given) {
            types.to->is_signed(), types.to->bits());
   stop_undefined(SIM_PLACE, what);
 }
+void __ubsan_handle_load_invalid_value_abort(void*, uintptr_t value) {
+  char what[64];
+  snprintf(what, sizeof what, "bool %u", static_cast<unsigned char>(value));
+  stop_undefined(SIM_PLACE, what);
+}
+void sim_break_promise(const char* kind) { stop_undefined(SIM_PLACE, kind); }
 void __ubsan_handle_builtin_unreachable(SanitizedPlace*) { stop_undefined(SIM_PLACE, "unreachable"); }
 void __ubsan_handle_out_of_bounds(IndexPlace* data, uintptr_t index) {
   note_overrun(*data, index, SIM_PLACE);

@@ -10,6 +10,18 @@ auto sim_as(From value) {
   __builtin_memcpy(&result, &value, sizeof result);
   return result;
 }
+// g++ checks a bool that it reads from a struct for a byte that is 0 or 1. Vectors are copied.
+template <typename T>
+struct SimBits { T value; };
+template <typename To, typename From>
+constexpr To sim_bit_cast(const From& value) {
+  if constexpr (__is_trivially_copyable(To) && __is_trivially_copyable(From)) {
+    return __builtin_bit_cast(SimBits<To>, value).value;
+  } else {
+    return sim_as<To>(value);
+  }
+}
+#define __builtin_bit_cast(T, value) sim_bit_cast<T>(value)
 // The NaN that comes out of arithmetic has other bits on a GPU than on x86.
 inline unsigned __float_as_uint(float value) {
   const auto bits = sim_as<unsigned>(value);

@@ -63,6 +63,7 @@ void sim_fence();
 uint64_t sim_clock();
 // These end the run with a report of who called.
 [[noreturn]] void sim_trap();
+[[noreturn]] void sim_break_promise(const char* kind);
 void sim_refuse_width(int width);
 // All lanes of the warp come and name their matrix, before each moves its own elements.
 void sim_meet_to_load(const SimMatrix* own);

@@ -29,6 +29,7 @@
 #include "math_functions.h"
 #include "memory_access.h"
 #include "number_conversions.h"
+#include "promises.h"
 #include "qualifiers.h"
 #include "simd_intrinsics.h"
 #include "vectors.h"

@@ -17,7 +17,6 @@
 #define __launch_bounds__(...)
 #define __maxnreg__(n)
 #define __align__(n) __attribute__((aligned(n)))
-#define __builtin_assume(condition) static_cast<void>(0)
 // One block is one thread of the host, its lanes are fibers on it.
 // "used": an array that nothing writes must not become a constant.
 #define __shared__ __attribute__((used)) thread_local
