@@ -1,8 +1,9 @@
 """Integer GEMVs on which every wrong kernel fails.
 
-They are as in `cases`, and reach the largest possible sums: the first row of W has only top codes
-and the zero 0, the second only codes 0 and the top code as zero, and both meet an x that is -128
-throughout. The other zeros range over all codes.
+They are as in `cases`, and reach the largest possible sums: a row of W has only top codes and the
+zero 0, the next one only codes 0 and the top code as zero, and both meet an x that is -128
+throughout. The other zeros range over all codes. Each seed gives the rows to other warps, because
+all zeros of one warp may be small.
 """
 
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ def integer_gemv(nbits, N, K, seed):
     rows = torch.arange(N, dtype=torch.int32).reshape(N, 1)
     zeros = rows * (top // 3 | 1) % (top + 1)
     zeros[1] = top
+    W_q, zeros = (rows_of.roll(-7 * seed, 0) for rows_of in (W_q, zeros))
     x = torch.randint(-128, 128, (_M, K), dtype=torch.int8, generator=generator)
     x[0] = -128
     x[1:, 0] = 127

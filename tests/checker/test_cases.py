@@ -64,3 +64,9 @@ def test_neighbouring_rows_differ_in_scale_and_zero_point(name):
         assert (case.scales[1:] != case.scales[:-1]).all(), case.label
         if case.zeros.any():
             assert (case.zeros[1:] != case.zeros[:-1]).all(), case.label
+
+
+def test_the_first_warp_of_a_block_meets_small_and_large_zeros():
+    found = [case.zeros[::32] for case in designed_cases("bug_1") if case.nbits == 8]
+    zeros = {int(zero) for rows in found for zero in rows}
+    assert min(zeros) == 0 and max(zeros) >= 200
