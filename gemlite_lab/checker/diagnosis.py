@@ -25,7 +25,7 @@ def diagnosis(exercise, answer, case, actual):
             "with it keeps."
         )
     if exercise.is_triton and actual.isnan().all():
-        return (
+        return _of_traps(exercise, answer, case) or (
             f"\nEvery {exercise.output} is NaN: nothing was stored there, or NaN was computed, as "
             "by 0 / 0."
         )

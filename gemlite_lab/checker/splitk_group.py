@@ -1,8 +1,10 @@
 """Exercise of notebook 11: repair splitk_group, a Split-K GEMM that takes wrong groups.
 
 Inputs are exact, as in `grouped_cases`, and distinguish groups: in a row of W all pairs of scale
-and zero differ. The first case is the text's author's own; the text as it ships gets it right. The
-last one is not exact: weights may be rounded to fp16 there, and nothing before them.
+and zero differ. The first case is the text's author's own; the text as it ships gets it right. One
+case has codes of all eight bits, two chunks without tiles, and a GROUP whose reciprocal float32
+rounds so that k times it is too small. The last one is not exact: weights may be rounded to fp16
+there, and nothing before them.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +23,6 @@ from gemlite_lab.sandbox.triton_products import splitk_group_product
 
 _QUANTUM = 1 / 16
 _MAX_QUANTA = 2**24  # float32 sums are exact up to this
-_SHALLOWEST = 16  # the least K of a tl.dot in fp16
 _SHAPES = (  # chunks, BLOCK_K, GROUP, M, N, K
     (1, 32, 32, 3, 32, 128),
     (3, 32, 32, 3, 33, 384),
@@ -29,13 +30,15 @@ _SHAPES = (  # chunks, BLOCK_K, GROUP, M, N, K
     (2, 32, 16, 17, 40, 240),  # the last tile is half empty
     (3, 64, 48, 5, 33, 400),
 )
-_LONG, _BROAD, _WIDE, _FRESH, _RANDOM = (
+_LONG, _BROAD, _EMPTY, _WIDE, _FRESH, _RANDOM = (
     (1, 256, 16, 1, 1, 4112),  # more groups than a byte counts
     (1, 32, 48, 1, 70, 96),
+    (5, 128, 656, 3, 1, 752),  # 6 tiles: chunk 3 would begin behind the last one, chunk 4 later
     (1, 32, 48, 70, 1, 96),
     (2, 32, 48, 5, 33, 96),
     (2, 32, 48, 32, 32, 96),
 )
+_TILES_ARE_GROUPS = 32, 32, 17, 33, 272  # the last tile is half empty
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,11 @@ class _SplitCase:
 def _cases():
     shapes = *_SHAPES, _LONG, _BROAD
     exact = [_case(*shape, seed) for seed, shape in enumerate(shapes)]
-    return [*exact, _wide_case(*_WIDE), _random_case(*_RANDOM)]
+    return [*exact, _case(*_EMPTY, seed=0, codes=256), _wide_case(*_WIDE), _random_case(*_RANDOM)]
 
 
-def _case(chunks, block_k, group_size, M, N, K, seed):
+def _case(chunks, block_k, group_size, M, N, K, seed, codes=16):
+    """An exact case; each code is below `codes`."""
     generator = torch.Generator().manual_seed(seed)
     n, g = torch.arange(N), torch.arange(-(-K // group_size)).view(-1, 1)
     k = torch.arange(K)
@@ -71,7 +75,7 @@ def _case(chunks, block_k, group_size, M, N, K, seed):
         chunks,
         block_k,
         group_size,
-        torch.randint(0, 16, (N, K), dtype=torch.uint8, generator=generator),
+        torch.randint(0, codes, (N, K), dtype=torch.uint8, generator=generator),
         2.0 ** ((2 * n + 3 * g) % 5) * _QUANTUM,
         ((7 * n + 3 * g + 1) % 16).float(),
         x,
@@ -86,14 +90,13 @@ def _wide_case(*size):
 
     Sums are exact in float32 and not in fp16; each k meets one row of x, so that they stay short.
     """
-    case = _case(*size, seed=0)
+    case = _case(*size, seed=0, codes=256)
     generator = torch.Generator().manual_seed(0)
     K = case.x.shape[1]
     k, x = torch.arange(K), torch.zeros_like(case.x)
     x[k % len(x), k] = 2.0 * torch.randint(128, 256, (K,), generator=generator).half() + 1
-    zeros = case.zeros + (2 * torch.randint(0, 16, case.zeros.shape, generator=generator) + 1) / 32
-    case = replace(case, label=f"{case.label}, x of nine bits", x=x, zeros=zeros)
-    largest = reference.matmul(x, _weights(case).abs()).max() / _QUANTUM * 32
+    case = replace(case, label=f"{case.label}, x of nine bits", x=x, zeros=case.zeros + 0.5)
+    largest = reference.matmul(x, _weights(case).abs()).max() / _QUANTUM * 2
     assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
     return case
 
@@ -154,8 +157,20 @@ def _unsplit(case):
     return replace(case, chunks=1)
 
 
-def _shallow(case):
-    return replace(case, block_k=_SHALLOWEST)
+def _without_empty_chunks(case):
+    """The case with as many chunks as have a tile, which are as long."""
+    tiles = -(-case.x.shape[1] // case.block_k)
+    return replace(case, chunks=-(-tiles // -(-tiles // case.chunks)))
+
+
+def _with_groups_of_a_tile(case):
+    """A case in as many chunks whose tiles are groups, and where all else can go wrong.
+
+    A case of random numbers stays as it is: it is there for what is rounded.
+    """
+    if not case.is_exact:
+        return case
+    return _wide_case(case.chunks, *_TILES_ARE_GROUPS)
 
 
 SPLITK_GROUP = Exercise(
@@ -174,11 +189,12 @@ SPLITK_GROUP = Exercise(
         "scales and zeros as tensors (BLOCK_N, BLOCK_K), as codes are.",
     ),
     cases=_cases,
-    fresh=lambda seed: fresh(partial(_case, *_FRESH), seed),
+    fresh=lambda seed: fresh(partial(_case, *_FRESH, codes=256), seed),
     expected=_expected,
     run=_run,
     traps={
+        "every chunk had a tile; one without stores zeros": _without_empty_chunks,
         "K were one chunk": _unsplit,
-        f"tiles were {_SHALLOWEST} deep, and so no tile had two groups": _shallow,
+        "each tile were a group": _with_groups_of_a_tile,
     },
 )

@@ -71,6 +71,20 @@ def code_mistakes(nbits):
             lambda c: c % half,
         "the middle code is added to the codes": lambda c: c + half,
     }  # fmt: skip
+    return _of_codes(codes)
+
+
+def byte_mistakes():
+    """Mistakes in codes that fill a byte."""
+    codes = {
+        "only the lower 4 bits of a code are taken; it has 8": lambda c: c % 16,
+        "only the lower 7 bits of a code are taken; it has 8": lambda c: c % 128,
+        "codes of 128 and more are taken as negative ones": lambda c: c - 256 * (c >= 128),
+    }
+    return _of_codes(codes)
+
+
+def _of_codes(codes):
     return [
         Mistake(words, {"value": lambda c, z, s, how=how: (how(c) - z) * s})
         for words, how in codes.items()

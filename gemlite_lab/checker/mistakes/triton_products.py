@@ -70,13 +70,29 @@ def _mistakes_of_group(case):
         "k is divided by BLOCK_K, not by GROUP": in_row,
         "a chunk is taken to have a whole number of groups":
             chunk * (own * block // size) + (tile * block + k) // size,
+        "a short last group is taken to be part of the one before it":
+            cut.group.clamp(max=max(0, case.x.shape[1] // size - 1)),
+        "k is multiplied by 1 / GROUP, which float32 has to round; // divides exactly":
+            (_of_float32(in_row * block + k) * _of_float32(1 / size)).long(),
     }  # fmt: skip
     groups |= products.shifted_groups(cut.group, cut.last)
     places = {"the chunk is left out of k": (tile * block + k).flatten()}
     axes = ("chunk", "K"), ("tile", "each chunk"), ("k", "each tile")
-    return dense.mistakes(
-        4, torch.ones(cut.shape).double(), axes, dense.existing(groups, cut.group, cut.last), places
-    )
+    counted = torch.ones(cut.shape).double()
+    at, K = in_row * block + k, case.x.shape[1]
+    counts = {
+        "a last tile that is not full is left out": at < K // block * block,
+        "the last k of K is left out": at < K - 1,
+    }
+    return [
+        *dense.mistakes(4, counted, axes, dense.existing(groups, cut.group, cut.last), places),
+        *products.mistakes_of_counts(counted, counts),
+        *dense.byte_mistakes(),
+    ]
+
+
+def _of_float32(number):
+    return torch.as_tensor(number, dtype=torch.float32)
 
 
 def _parts_of_scales(case):
