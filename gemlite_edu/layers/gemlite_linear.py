@@ -2,9 +2,8 @@
 
 import torch
 
-from gemlite_edu.kernels.errors import UntrustedText
 from gemlite_edu.layers.explain import explained
-from gemlite_edu.layers.frozen import FrozenLayer
+from gemlite_edu.layers.saved_layer import SavedLayer
 from gemlite_edu.numbers.activations import (
     scale_activations_fp8,
     scale_activations_half,
@@ -27,7 +26,7 @@ from gemlite_edu.operators.pack import (
     packed,
 )
 from gemlite_edu.operators.pack_coded import packed_coded
-from gemlite_edu.operators.saved import BIAS_IN_METADATA, metadata_of, saved
+from gemlite_edu.operators.saved import metadata_of
 
 _ARGUMENTS = (
     *("W_nbits", "group_size", "in_features", "out_features"),
@@ -36,7 +35,7 @@ _ARGUMENTS = (
 _DEVICES = ("cpu", "cuda", "meta")
 
 
-class GemLiteLinear(FrozenLayer):
+class GemLiteLinear(SavedLayer):
     """y = x Wᵀ + bias, where W has 1 to 8 bits, or 8 or 16 bits unpacked.
 
     `from_linear` and `from_coded` make a layer of any `Format`; the arguments here are GemLite's.
@@ -72,8 +71,7 @@ class GemLiteLinear(FrozenLayer):
         acc_dtype=None,
         trusted_texts=None,
     ):
-        super().__init__()
-        self._trusted_texts = dict(trusted_texts or {})
+        super().__init__(trusted_texts)
         for name in TENSORS:
             self.register_parameter(name, None)
         self.register_buffer("metadata", None)
@@ -264,47 +262,6 @@ class GemLiteLinear(FrozenLayer):
         types = f"{self.input_dtype.name} to {self.output_dtype.name}"
         codes = self.format or f"W{self.W_nbits} per {group}"
         return f"{self.in_features} to {self.out_features}, {codes}, {types}"
-
-    def _save_to_state_dict(self, state, prefix, keep_vars):
-        """Save the layer, with `metadata` updated: the bias may have come or gone since `pack`."""
-        super()._save_to_state_dict(state, prefix, keep_vars)
-        if self._form_text is not None:
-            metadata = self.metadata.clone()
-            metadata[BIAS_IN_METADATA] = self.bias is not None
-            state[prefix + "metadata"] = metadata
-
-    def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
-        """Become the saved layer, whatever its form; on an error, report it and change nothing."""
-        found = {name: state.get(prefix + name) for name in (*TENSORS, "metadata")}
-        known = {prefix + name for name in found}
-        unexpected += [name for name in state if name.startswith(prefix) and name not in known]
-        absent = [prefix + name for name in ("W_q", "metadata") if found[name] is None]
-        missing += absent
-        if absent:
-            return
-        assign = about.get("assign_to_params_buffers", False)
-        device = found["W_q"].device if assign or self.W_q is None else self.W_q.device
-        metadata = found.pop("metadata")
-        try:
-            form, tensors = saved(metadata, found)
-        except (ValueError, TypeError) as error:
-            errors.append(f"{prefix}metadata: {error}")
-            return
-        self._check_trusted(form.format, prefix)
-        on_device = {n: None if t is None else t.to(device) for n, t in tensors.items()}
-        self._take(form, on_device)
-
-    def _check_trusted(self, format, prefix):
-        """Raise `UntrustedText` if the format has texts that nobody has given to this layer."""
-        texts = {} if format is None else format.holes
-        own = self.format
-        if texts and texts != self._trusted_texts and not (own and texts == own.holes):
-            raise UntrustedText(
-                f"the state of {prefix.rstrip('.') or 'this layer'} has CUDA text for "
-                f"{' and '.join(texts)}, which would be compiled and run: read this error's texts, "
-                "and if you trust them, make the layer with trusted_texts=error.texts",
-                texts,
-            )
 
 
 def _frozen(tensor):

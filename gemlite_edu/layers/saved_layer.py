@@ -1,0 +1,59 @@
+"""How a `GemLiteLinear` is saved and loaded: its tensors, and `metadata` for everything else."""
+
+from gemlite_edu.kernels.errors import UntrustedText
+from gemlite_edu.layers.frozen import FrozenLayer
+from gemlite_edu.operators.pack import TENSORS
+from gemlite_edu.operators.saved import BIAS_IN_METADATA, saved
+
+
+class SavedLayer(FrozenLayer):
+    """A layer that a state turns into the saved one, whatever its `Form`.
+
+    A subclass must have `format`, `metadata`, `_form_text`, the tensors of `TENSORS`, and `_take`,
+    which takes over a `Form` and tensors. trusted_texts: {hole: CUDA text} that a state may bring.
+    """
+
+    def __init__(self, trusted_texts):
+        super().__init__()
+        self._trusted_texts = dict(trusted_texts or {})
+
+    def _save_to_state_dict(self, state, prefix, keep_vars):
+        """Save the layer, with `metadata` updated: the bias may have come or gone since `pack`."""
+        super()._save_to_state_dict(state, prefix, keep_vars)
+        if self._form_text is not None:
+            metadata = self.metadata.clone()
+            metadata[BIAS_IN_METADATA] = self.bias is not None
+            state[prefix + "metadata"] = metadata
+
+    def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
+        """Become the saved layer, whatever its form; on an error, report it and change nothing."""
+        found = {name: state.get(prefix + name) for name in (*TENSORS, "metadata")}
+        known = {prefix + name for name in found}
+        unexpected += [name for name in state if name.startswith(prefix) and name not in known]
+        absent = [prefix + name for name in ("W_q", "metadata") if found[name] is None]
+        missing += absent
+        if absent:
+            return
+        assign = about.get("assign_to_params_buffers", False)
+        device = found["W_q"].device if assign or self.W_q is None else self.W_q.device
+        metadata = found.pop("metadata")
+        try:
+            form, tensors = saved(metadata, found)
+        except (ValueError, TypeError) as error:
+            errors.append(f"{prefix}metadata: {error}")
+            return
+        self._check_trusted(form.format, prefix)
+        on_device = {n: None if t is None else t.to(device) for n, t in tensors.items()}
+        self._take(form, on_device)
+
+    def _check_trusted(self, format, prefix):
+        """Raise `UntrustedText` if the format has texts that nobody has given to this layer."""
+        texts = {} if format is None else format.holes
+        own = self.format
+        if texts and texts != self._trusted_texts and not (own and texts == own.holes):
+            raise UntrustedText(
+                f"the state of {prefix.rstrip('.') or 'this layer'} has CUDA text for "
+                f"{' and '.join(texts)}, which would be compiled and run: read this error's texts, "
+                "and if you trust them, make the layer with trusted_texts=error.texts",
+                texts,
+            )
