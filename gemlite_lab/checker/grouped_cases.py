@@ -17,6 +17,7 @@ from gemlite_lab.lesson.real_layer import real_layer
 
 _QUANTUM = 1 / 16
 _MAX_QUANTA = 2**11
+_FREE_ROW, _LARGE_X = 1, 2.0**15  # the row of x that k = 0, 1 and 2 do not meet otherwise
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,30 @@ def exact_grouped(nbits, group_size, N, K, seed):
         x,
         is_exact=True,
     )
+    _check_outputs(case)
+    return case
+
+
+def with_large_sums(case):
+    """The exact case with sums beyond the range of fp16, which some lanes have and y has not.
+
+    Where k is 0, 1 and 2, W has equal codes, and one row of x has large numbers that add up to 0.
+    """
+    x, W_q = case.x.clone(), case.W_q.clone()
+    assert not x[_FREE_ROW, :3].any()
+    x[_FREE_ROW, :3] = torch.tensor([_LARGE_X, -_LARGE_X / 2, -_LARGE_X / 2])
+    W_q[:, 1:3] = W_q[:, :1]
+    large = replace(case, label=f"{case.label}, fp32 sums beyond 65504", W_q=W_q, x=x)
+    _check_outputs(large)
+    weights = (W_q[:, 0] - case.zero_of_k[:, 0]) * case.scale_of_k[:, 0]
+    assert (weights.abs() * _LARGE_X).max() > torch.finfo(torch.float16).max, large.label
+    return large
+
+
+def _check_outputs(case):
     weights = (case.W_q.double() - case.zero_of_k) * case.scale_of_k
     quanta = case.x.double() @ weights.T / _QUANTUM
     assert quanta.abs().max() < _MAX_QUANTA, f"{case.label}: outputs are not exact in fp16"
-    return case
 
 
 def with_rows(case, M):

@@ -24,8 +24,12 @@ _SHAPES = {  # (nbits, group_size): (N, K); K is ragged except in the smallest
     (3, 64): (33, 704),
     (5, 96): (33, 480),  # three codes in a row share a group
     (2, 28): (33, 532),  # shorter than a warp
+    (7, 43): (33, 129),
+    (6, 32): (33, 288),
+    (1, 110): (33, 1100),
     (4, 7): (2, 7),
 }
+_OF_EVERY_WIDTH = tuple(shape for shape in _SHAPES if shape not in ((4, 32), (4, 64)))
 _OF_BFLOAT16 = 8, 128  # width and group size of the cases with bfloat16 x
 _UNEVEN = (41, 55, 110)  # their reciprocals in float32 lead to other groups
 
@@ -33,10 +37,12 @@ _UNEVEN = (41, 55, 110)  # their reciprocals in float32 lead to other groups
 def _cases(widths_and_groups):
     exact = [_exact_case(key, seed) for seed, key in enumerate(widths_and_groups)]
     return [
-        *exact,
+        *exact[:1],
+        *exact[2:],
         grouped_cases.real_grouped(*_OF_BFLOAT16, x_dtype=torch.bfloat16),
         random_grouped(4, 41, N=33, K=82),
         long_grouped(*_OF_BFLOAT16),
+        grouped_cases.with_large_sums(exact[1]),
     ]
 
 
@@ -45,9 +51,10 @@ def _exact_case(width_and_group, seed):
 
 
 def _fresh(widths_and_groups, seed):
-    """Other numbers in the shape of the first case, and a width of which there is no case."""
-    widths = {nbits for nbits, _ in (*widths_and_groups, _OF_BFLOAT16)}
-    nbits = [nbits for nbits in range(1, 9) if nbits not in widths][seed % (8 - len(widths))]
+    """Other numbers in the shape of the first case, and a width without a case, or any below 8."""
+    known = {nbits for nbits, _ in (*widths_and_groups, _OF_BFLOAT16)}
+    widths = [nbits for nbits in range(1, 9) if nbits not in known] or range(1, 8)
+    nbits = widths[seed % len(widths)]
     group_size = _UNEVEN[seed // 8 % len(_UNEVEN)]
     another = partial(grouped_cases.exact_grouped, nbits, group_size, 3, 2 * group_size)
     return fresh(partial(_exact_case, widths_and_groups[0]), seed) + fresh(another, seed)
@@ -110,7 +117,7 @@ SCALED_DOT_EXERCISES = (
             "GROUP_SIZE, at most groups - 1; then scales[group] times dequant_dot of "
             "from_code(word, j), &x[j * WARP_SIZE] and zeros[group].",
         ),
-        widths_and_groups=tuple(_SHAPES),
+        widths_and_groups=_OF_EVERY_WIDTH,
         traps=_ONE_GROUP,
     ),
     _exercise(
