@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 import torch
 
@@ -140,7 +141,7 @@ class Format:
         """
         if self.levels is None:
             return codes.to(dtype)
-        table = torch.tensor(self.levels, dtype=torch.float64, device=codes.device).to(dtype)
+        table = _table(self.levels, dtype, codes.device)
         return table.index_select(0, codes.reshape(-1).int()).reshape(codes.shape)
 
     def bits_per_weight(self, N, K):
@@ -176,3 +177,9 @@ class Format:
             return Format(**state)
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(f"no format is saved as {text!r:.80}: {error}") from error
+
+
+@lru_cache(maxsize=64)
+def _table(levels, dtype, device):
+    """The levels as a tensor, copied to a device once: a CUDA graph allows no copy later."""
+    return torch.tensor(levels, dtype=torch.float64, device=device).to(dtype)

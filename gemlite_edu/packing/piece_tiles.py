@@ -108,6 +108,10 @@ class PieceTiles:
         """Pad `values` (rows, K) with `fill` to (rows, padded_K), as the layout pads its rows."""
         return self._least.pad(values, fill)
 
+    def unpad(self, values):
+        """The inverse of `pad`: (rows, K) from (rows, padded_K)."""
+        return self._least.unpad(values)
+
     def place(self, k):
         """The position of code k in the padded row."""
         return self._least.place(k)
@@ -147,5 +151,4 @@ def unpack_piece_tiles(words, layout):
     for (first_bit, of_piece), part in zip(layout.pieces, layout.of_pieces(words), strict=True):
         codes = unpack_plane_tiles(part.reshape(-1, N, DEPTH), of_piece)
         padded = padded | codes << first_bit
-    places = torch.tensor([layout.place(k) for k in range(layout.K)])
-    return padded[:, places.to(padded.device)]
+    return layout.unpad(padded)

@@ -142,6 +142,14 @@ class PlaneTiles:
         return torch.nn.functional.pad(values, (0, self.padded_K - values.shape[1]), value=fill)
 
 
+    def unpad(self, values):
+        """The inverse of `pad`: (rows, K) from (rows, padded_K)."""
+        rows, group = len(values), self.group_size or self.K
+        groups = self.K // group
+        grouped = values[:, : groups * self.padded_group].reshape(rows, groups, -1)
+        return grouped[:, :, :group].reshape(rows, self.K)
+
+
 def _padded(group, fields):
     """Codes that a group takes: whole planes, as many as divide a tile or fill some."""
     planes = -(-group // DEPTH)
@@ -195,10 +203,7 @@ def unpack_plane_tiles(words, layout):
     tiles = words.transpose(0, 1)
     mask = (1 << layout.low_bits) - 1
     planes = [tiles >> layout.shift(field) & mask for field in range(layout.fields)]
-    padded = torch.stack(planes, dim=2).reshape(len(tiles), layout.padded_K)
-    groups = layout.K // (layout.group_size or layout.K)
-    grouped = padded[:, : groups * layout.padded_group].reshape(len(tiles), groups, -1)
-    return grouped[:, :, : layout.group_size or layout.K].reshape(len(tiles), layout.K).byte()
+    return layout.unpad(torch.stack(planes, dim=2).reshape(len(tiles), layout.padded_K)).byte()
 
 
 def unpack_with_high(words, high, layout):
