@@ -33,7 +33,7 @@ MANY_BLOCKS, FEW_BLOCKS = SIMULATED, SIMULATED._replace(multiprocessors=2)
 LITTLE_MEMORY = Machine(TURING, 1)
 
 _MOST_NOT_ZERO = 4096  # of an exact row of x: sums are to be exact in float32
-LARGEST_OFFSET = {8: 0, 4: 64, 2: 256, 1: 256}  # that the texts leave on codes in such fields
+LARGEST_OFFSET = {8: 0, 7: 0, 6: 0, 5: 0, 4: 64, 3: 256, 2: 256, 1: 256}  # of codes in the texts
 LARGEST_ERROR = {FP16: 1e-3, BF16: 2**-8}  # of y, norm-wise
 
 
@@ -80,7 +80,7 @@ class Case:
     def error_bound(self, product):
         """Largest error of an honest kernel: (M, N) float64."""
         weights = FastWeights(self.nbits, self.group_size)
-        offset = LARGEST_OFFSET[weights.field_bits]
+        offset = LARGEST_OFFSET[self.nbits]
         return parts_error_bound(product, self.x_dtype, part=weights.part, offset=offset)
 
     def is_near(self, error, exact):

@@ -95,7 +95,7 @@ class FastWeights:
     @property
     def text(self):
         """The name, in `sources`, of the CUDA text for these weights."""
-        return "gemv_a16w84_fast" if self.field_bits >= 4 else "gemv_a16w21_fast"
+        return "gemv_a16w4to8_fast" if self.nbits >= 4 else "gemv_a16w1to3_fast"
 
     @property
     def warps(self):

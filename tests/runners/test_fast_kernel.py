@@ -144,7 +144,7 @@ def bf16(case):
     return many_rows(case) and case.x_dtype == BF16
 
 
-WIDE, NARROW, BOTH = (8, 7, 6, 5, 4, 3), (2, 1), WIDTHS
+WIDE, NARROW, BOTH = (8, 7, 6, 5, 4), (3, 2, 1), WIDTHS
 
 # What a careless hand could do: widths of the text, where it shows, the text, the careless one.
 MISTAKES = {
@@ -172,8 +172,8 @@ MISTAKES = {
     "one half's bits": (PIECED, any_case, "piece, joint / joints, i", "piece, 0, i"),
     "pieces in one place": (PIECED, any_case, "EACH_FIELD << bits_below(piece)", "EACH_FIELD"),
     "bits of other joints": (PIECED, any_case, "<< up, mask, pairs", "<< up, ~0u, pairs"),
-    "a piece read twice": (PIECED, any_case, "(at * REGISTERS + first) * N", "at * REGISTERS * N"),
-    "words of a row alone": ((7, 5), any_case, "(at * REGISTERS + i)", "(at * REGISTERS)"),
+    "a piece read twice": (PIECED, any_case, " + REGISTERS / 2 - 1", ""),
+    "words of a row alone": ((7, 5), any_case, "(at * REGISTERS + i * 4)", "(at * REGISTERS)"),
     "half of a group's x": (BOTH, any_case, "other < PART / CHUNK", "other < PART / CHUNK / 2"),
     "code beside its place": (WIDE, any_case, "(bit - place)", "(bit - place + 1)"),
     "1024 left": (WIDE, any_case, "offset_of(f) - 1024.0f", "offset_of(f) - 1023.0f"),

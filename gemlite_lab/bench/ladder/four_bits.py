@@ -22,7 +22,7 @@ _FETCH_NEXT = f"""\
       next = {_COMING};
     }}
 """
-_WORDS = "W[(at * REGISTERS + i) * N + n * 4 + t]"
+_WORDS = "W[(at * REGISTERS + i * 4) * N + n * 4 + t]"
 
 _TENSOR_CORES = Idea(
     "tensor cores",
@@ -36,10 +36,9 @@ _BIG_LOADS = Idea(
     "A quarter of the loads of words, each of which asked for all 16 sectors again.",
     edits=(
         (
-            f"const uint4 words = __ldg(&{_WORDS});",
+            f"row.fours[i] = __ldg(&{_WORDS});",
             f"""const uint32_t* four = reinterpret_cast<const uint32_t*>(&{_WORDS});
-      const uint4 words =
-          make_uint4(__ldg(four), __ldg(four + 1), __ldg(four + 2), __ldg(four + 3));""",
+    row.fours[i] = make_uint4(__ldg(four), __ldg(four + 1), __ldg(four + 2), __ldg(four + 3));""",
         ),
     ),
 )

@@ -25,19 +25,20 @@ __device__ inline int share_of(int t) { return t * COPIES / 4 % SHARERS; }
 using Words = uint4;  // what W_packed is counted in
 constexpr int REGISTERS = CODE_NBITS * PLANES / 8;  // of a lane for a row's words, and Words of the row
 __host__ __device__ constexpr int bits_below(int piece) { return CODE_NBITS & -2 * piece; }
-__host__ __device__ constexpr int register_of(int piece) { return bits_below(piece) * PLANES / 8; }
 
-// What a lane has of a row's words: of its four neighbours along k, all bits, piece after piece.
+// What a lane has of a row's words: of its four neighbours along k, all bits, piece after piece. Only
+// the words of the least piece may be of 16 bits: `two` has them.
 struct RowWords {
-  uint32_t registers[REGISTERS];
+  uint4 fours[REGISTERS < 4 ? 1 : REGISTERS / 4];
+  uint2 two;
 };
 
-// The halves of a piece for neighbours 2 i and 2 i + 1. In words of 16 bits they are neighbours too.
+// Halves of a piece for neighbours 2 i and 2 i + 1. In words of 16 bits they are neighbours too.
 __device__ inline uint32_t halves_of(const RowWords& row, int piece, int half, int i) {
-  const int first = register_of(piece) + half / 2 * 4;
-  if (PLANES * piece == 16) return row.registers[first + i];
-  const uint32_t word = row.registers[first + 2 * i], next = row.registers[first + 2 * i + 1];
-  return __byte_perm(word, next, half % 2 == 0 ? 0x5410 : 0x7632);
+  if (PLANES * piece == 16) return i == 0 ? row.two.x : row.two.y;
+  const uint4 words = row.fours[bits_below(piece) * PLANES / 32 + half / 2];
+  const uint32_t first = i == 0 ? words.x : words.z, second = i == 0 ? words.y : words.w;
+  return __byte_perm(first, second, half % 2 == 0 ? 0x5410 : 0x7632);
 }
 
 // The codes of neighbours 2 i and 2 i + 1 in planes joint * FIELDS + f, for every field f. A half of a
@@ -64,25 +65,17 @@ struct Step {
   ZERO_T zeros[TILES][SLOTS];
 };
 
-// Of a step, W has the first piece of all rows, then the next. Lanes 4 g to 4 g + 3 share out the words
-// of row n, in vectors. __ldcs: the caches need not keep what is read once.
+// Of a step, W has the first piece of all rows, then the next; lanes 4 g to 4 g + 3 share out those of
+// row n. __ldcs: the caches need not keep what is read once.
 __device__ inline RowWords load_row(const Words* W, unsigned N, unsigned at, unsigned n, unsigned t) {
   RowWords row;
   #pragma unroll
-  for (int piece = W_NBITS; piece > 0; piece /= 2) {
-    if ((CODE_NBITS & piece) == 0) continue;
-    const unsigned first = register_of(piece), end = first + PLANES * piece / 8;
-    #pragma unroll
-    for (unsigned i = first; i + 4 <= end; i += 4) {
-      const uint4 words = __ldcs(&W[(at * REGISTERS + i) * N + n * 4 + t]);
-      row.registers[i] = words.x, row.registers[i + 1] = words.y;
-      row.registers[i + 2] = words.z, row.registers[i + 3] = words.w;
-    }
-    if (end - first == 2) {
-      const Words* of_rows = &W[(at * REGISTERS + first) * N];
-      const uint2 words = __ldcs(&reinterpret_cast<const uint2*>(of_rows)[n * 4 + t]);
-      row.registers[first] = words.x, row.registers[first + 1] = words.y;
-    }
+  for (int i = 0; i < REGISTERS / 4; ++i) {
+    row.fours[i] = __ldcs(&W[(at * REGISTERS + i * 4) * N + n * 4 + t]);
+  }
+  if (REGISTERS % 4 == 2) {
+    const unsigned from = ((at * (REGISTERS / 2) + REGISTERS / 2 - 1) * N + n) * 4 + t;
+    row.two = __ldcs(&reinterpret_cast<const uint2*>(W)[from]);
   }
   return row;
 }

@@ -1,7 +1,8 @@
-// GEMV at the memory limit: 16-bit activations, 2- or 1-bit weights, fp32 accumulation.
-// There are fewer than two instructions to a 2-bit weight, less than one to a 1-bit weight: codes
-// go to the tensor cores where they lie, each field with an offset of its own.
-// Compile with -DW_NBITS=2 or 1, the same CODE_NBITS, and what gemv_fast.cuh asks for.
+// GEMV at the memory limit: 16-bit activations, weights of 1 to 3 bits, fp32 accumulation.
+// There is time for fewer than two instructions to a 2-bit weight, less than one to a 1-bit weight:
+// codes go to the tensor cores where they lie, each field with an offset of its own.
+// Compile with -DCODE_NBITS=1, 2 or 3, -DW_NBITS, the width of a field: 1, 2 or 4, and what
+// gemv_fast.cuh asks for.
 #include "tensor_core.cuh"
 
 // Names in scope: W_NBITS, as_half2, and_or.

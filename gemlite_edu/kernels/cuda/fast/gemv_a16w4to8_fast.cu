@@ -1,6 +1,6 @@
-// GEMV at the memory limit: 16-bit activations, codes in fields of 8 or 4 bits, fp32 accumulation.
-// Compile with -DW_NBITS=8 or 4, the width of a field, with -DCODE_NBITS=3 to 8, that of a code, and
-// what gemv_fast.cuh asks for.
+// GEMV at the memory limit: 16-bit activations, weights of 4 to 8 bits, fp32 accumulation.
+// Compile with -DCODE_NBITS=4 to 8, -DW_NBITS, the width of a field: 4 or 8, and what gemv_fast.cuh
+// asks for.
 #include "tensor_core.cuh"
 
 // Names in scope: W_NBITS, as_half2, and_or.
