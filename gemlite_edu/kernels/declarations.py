@@ -214,11 +214,7 @@ def _operator(head):
 def _declared(head, rest, is_member, has_body=False):
     name = _function_name(head)
     if name is not None:
-        is_plain = not has_body and [token.text for token in rest] in (
-            ["default"],
-            ["delete"],
-            ["0"],
-        )
+        is_plain = not has_body and [token.text for token in rest] in (["default"], ["delete"])
         if not is_plain:
             yield Declaration("function", head, name, rest, is_member)
         return

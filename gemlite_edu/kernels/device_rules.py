@@ -24,6 +24,7 @@ def check_declarations(code, words_of_others, refuse):
     used |= words_of_others
     chosen = {token.text for d in functions for token in _not_at_a_number(d.rest)}
     of_a_gpu = {_signature(d) for d in functions if d.says(*_ON_A_GPU)}
+    _check_virtual(functions, refuse)
     for declaration in every:
         if declaration.kind == "function":
             _check_function(declaration, of_a_gpu, used, refuse)
@@ -50,6 +51,29 @@ def _signature(function):
     parameters = re.split(r" ,", " " + " ".join(inside))
     types = [re.sub(r"=.*", "", parameter).split() for parameter in parameters]
     return function.name.text, tuple(tuple(words[:-1] or words) for words in types)
+
+
+def _check_virtual(functions, refuse):
+    """Refuse a method for another side than the virtual one that it overrides."""
+    virtual = {_key_of_method(f) for f in functions if f.says("virtual", "override", "final")}
+    sides = {}
+    for method in functions:
+        key = _key_of_method(method)
+        on_gpu, on_host = method.says("__device__"), method.says("__host__")
+        side = (on_gpu, on_host or not on_gpu)
+        if key in virtual and sides.setdefault(key, side) != side:
+            name = method.name.text
+            refuse(
+                method.name.line,
+                f"has a virtual {name}(...) and another that overrides it, and only one of them is "
+                f"for a GPU alone: say __device__ before each {name}(...)",
+            )
+
+
+def _key_of_method(method):
+    words = [token.text for token in method.head]
+    is_const = "const" in words[len(words) - words[::-1].index(")") :] if ")" in words else False
+    return *_signature(method), is_const
 
 
 def _check_function(function, of_a_gpu, used, refuse):

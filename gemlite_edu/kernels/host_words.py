@@ -28,13 +28,16 @@ LIKE_A_NUMBER = re.compile(
     r"__(?:LINE|FILE|COUNTER|VA_ARGS|VA_OPT|FUNCTION)__|__(?:FLT|DBL|INT|LONG|CHAR|SCHAR|SHRT|SIZE|PTRDIFF|UINT\d+|INT\d+)_[A-Z0-9_]+__"
 )
 BUILTINS = frozenset(
-    """LINE FILE FUNCTION abs addressof alloca assume assume_aligned bit_cast bswap16 bswap64 ceil
-    ceilf clz clzl clzll constant_p copysign copysignf cos cosf ctzl ctzll exp exp2 exp2f expect
-    expf fabs fabsf ffs ffsl ffsll floor floorf fma fmaf fmax fmaxf fmin fminf huge_val huge_valf
-    inf inff is_constant_evaluated isfinite isinf isnan isnormal labs launder llabs log log2 log2f
-    logf memcpy memset nan nanf offsetof popcount popcountl popcountll pow powf powi powif rint
-    rintf round roundf signbit signbitf sin sinf sqrt sqrtf strlen trunc truncf unreachable va_arg
-    va_copy va_end va_start""".split()
+    """LINE FILE FUNCTION abs addressof alloca assume assume_aligned bit_cast ceil ceilf clz clzll
+    copysign copysignf cos cosf exp exp2 exp2f expect expf fabs fabsf ffs ffsll floor floorf fma
+    fmaf fmax fmaxf fmin fminf huge_val huge_valf inf inff is_constant_evaluated isfinite isinf
+    isnan labs launder llabs log log2 log2f logf memcpy memset nan nanf offsetof popcount popcountll
+    pow powf powi powif rint rintf round roundf signbit sin sinf sqrt sqrtf trunc truncf unreachable
+    va_arg va_copy va_end va_start""".split()
+)
+# nvcc calls them of a number or a string alone.
+BUILTINS_OF_CONSTANTS = frozenset(
+    """bswap16 bswap64 clzl constant_p ctzl ctzll ffsl isnormal popcountl signbitf strlen""".split()
 )
 HOST_FUNCTIONS = frozenset(
     """system exit abort getenv rand srand atoi atol atoll atof puts putchar fprintf fflush fopen

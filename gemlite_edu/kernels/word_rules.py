@@ -1,5 +1,6 @@
 """Words that the simulator's compiler takes and a GPU's compiler refuses, or reads otherwise."""
 
+from gemlite_edu.kernels.asm_rules import check_asm
 from gemlite_edu.kernels.declarations import behind_angles, closing
 from gemlite_edu.kernels.directive_rules import (
     GUARDS,
@@ -12,6 +13,7 @@ from gemlite_edu.kernels.directive_rules import (
 from gemlite_edu.kernels.host_words import (
     ATTRIBUTES,
     BUILTINS,
+    BUILTINS_OF_CONSTANTS,
     HOST_FUNCTIONS,
     HOST_MACRO,
     HOST_MATH,
@@ -58,12 +60,8 @@ def _check_word(code, index, before, after, refuse):
     token, word = code[index], code[index].text
     if word in NOT_IN_CUDA and not (word == "throw" and (before, after) == (")", "(")):
         refuse(token.line, f"says {word}, {NOT_IN_CUDA[word]}")
-    if is_asm(token) and not _is_empty_asm(code, index):
-        refuse(
-            token.line,
-            "has asm, which is for a GPU, and it runs on a CPU too: put the asm between "
-            "#ifdef __CUDA_ARCH__ and #else, and the same in C++ between #else and #endif",
-        )
+    if is_asm(token):
+        check_asm(code, index, refuse)
     if word == "_Pragma":
         _check_pragma_operator(code[index + 1 : index + 4], token.line, refuse)
     if OF_THE_SIMULATOR.fullmatch(word):
@@ -72,12 +70,22 @@ def _check_word(code, index, before, after, refuse):
         refuse(token.line, f"uses {word}, which is not the same here and on a GPU")
     if word.startswith(("__has_", "__sync_", "__atomic_", "__sanitizer_", "__tsan_", "__cxa_")):
         refuse(token.line, f"uses {word}, which a GPU's compiler does not have")
-    if word.startswith("__builtin_") and word.removeprefix("__builtin_") not in BUILTINS:
+    is_used = after in ("(", ")")  # called, and not given away
+    if word.startswith("__builtin_") and not (is_used and _has_builtin(code, index)):
         refuse(token.line, f"uses {word}, which a GPU's compiler does not have")
     if before == "::" and index > 1 and code[index - 2].text == "std":
         _check_std(code, index, refuse)
     if word in ("__device__", "__host__") and before == "]" != code[index - 2].text:
         refuse(token.line, f"says {word} at a lambda: leave it out, the lambda is where it stands")
+
+
+def _has_builtin(code, index):
+    """True for a function of the compiler that nvcc knows too, with what it takes there."""
+    name = code[index].text.removeprefix("__builtin_")
+    argument = [token.kind for token in code[index + 2 : index + 3]]
+    behind = [token.text for token in code[index + 3 : index + 4]]
+    is_constant = argument in ([NUMBER], [STRING]) and behind == [")"]
+    return name in BUILTINS or (name in BUILTINS_OF_CONSTANTS and is_constant)
 
 
 def _check_std(code, index, refuse):
@@ -89,12 +97,6 @@ def _check_std(code, index, refuse):
         refuse(line, f"uses std::{word}, which a GPU cannot call: leave the std:: out")
     if texts[:1] == ["::"] and texts[2:3] == ["("]:
         refuse(line, f"calls {texts[1]}() of std::{word}, which a GPU cannot: write the number")
-
-
-def _is_empty_asm(code, index):
-    """True for asm volatile("" : ...), which only keeps a compiler from moving code."""
-    rest = [token for token in code[index + 1 : index + 5] if token.text.strip("_") != "volatile"]
-    return len(rest) > 1 and rest[0].text == "(" and rest[1].text == '""' and rest[2].kind != STRING
 
 
 def _check_pragma_operator(tokens, line, refuse):

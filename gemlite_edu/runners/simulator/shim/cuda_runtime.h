@@ -25,6 +25,7 @@
 #include "cooperation.h"
 #include "float_rounding.h"
 #include "integer_intrinsics.h"
+#include "least_and_most.h"
 #include "lone_thread.h"
 #include "math_functions.h"
 #include "memory_access.h"

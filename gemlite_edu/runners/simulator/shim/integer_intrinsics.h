@@ -1,20 +1,8 @@
 // Products, averages and sums of integers. CUDA Math API, "Integer Intrinsics".
 #pragma once
-#include <type_traits>
-
 #include "bit_intrinsics.h"
 #include "vectors.h"
 
-template <typename A, typename B>
-std::common_type_t<A, B> min(A a, B b) {
-  const std::common_type_t<A, B> x = a, y = b;
-  return y < x ? y : x;
-}
-template <typename A, typename B>
-std::common_type_t<A, B> max(A a, B b) {
-  const std::common_type_t<A, B> x = a, y = b;
-  return x < y ? y : x;
-}
 inline unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
 inline unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
 inline long long llmin(long long a, long long b) { return a < b ? a : b; }

@@ -36,6 +36,12 @@ struct SimSixteenBits : SimSixteenBitArithmetic<SimSixteenBits<Format, Powers>>,
   static SimSixteenBits of(SimExact exact) { return sim_round_to_odd(sim_double_to_odd(exact)); }
 };
 
+// For nvcc they could be converted to the operands of several (least_and_most.h).
+template <typename A, typename B, typename Of, typename From>
+void min(SimSixteenBits<A, Of>, SimSixteenBits<B, From>) = delete;
+template <typename A, typename B, typename Of, typename From>
+void max(SimSixteenBits<A, Of>, SimSixteenBits<B, From>) = delete;
+
 // Two of them in one register.
 template <typename T>
 struct alignas(4) SimPair : SimPairArithmetic<T, SimPair<T>>,
