@@ -40,6 +40,20 @@ def _cases():
         exact_tiled(4, 16, None, N=1, K=2176),  # 34 tiles
         with_more_rows(exact_tiled(4, 8, None, N=1, K=32, M=2), 3),
         added_atomically(exact_tiled(4, 8, None, N=70, K=32)),
+        *_of_every_path(),
+    ]
+
+
+def _of_every_path():
+    """Three tiles each: a pair and a tile left over, in one group or in groups of a tile."""
+    return [
+        exact_tiled(3, 16, 128, N=9, K=384, is_fma=True),
+        exact_tiled(8, 8, 16, N=9, K=48),
+        exact_tiled(8, 16, None, N=9, K=96, is_fma=True),
+        exact_tiled(2, 8, 64, N=9, K=192, is_fma=True),
+        exact_tiled(2, 8, None, N=9, K=192),
+        exact_tiled(1, 8, 128, N=9, K=384),
+        exact_tiled(1, 8, None, N=9, K=384),
     ]
 
 

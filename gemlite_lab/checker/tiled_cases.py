@@ -58,7 +58,8 @@ def exact_tiled(nbits, word_bits, group_size, N, K, chunks=1, M=1, is_fma=False,
 
     seed: by default each width and K has its own.
     """
-    grouped = exact_grouped(nbits, group_size or K, N, K, nbits + K if seed is None else seed)
+    seed = nbits + K if seed is None else seed
+    grouped = exact_grouped(nbits, group_size or K, N, K, seed, _MAX_QUANTA)
     return _tiled(with_rows(grouped, M), word_bits, chunks, is_fma)
 
 
@@ -85,7 +86,7 @@ def wide_tiled(*size, **how):
     return case
 
 
-def real_tiled(word_bits, chunks, N=40, tokens=2):
+def real_tiled(word_bits, chunks, N=40, tokens=1):
     """A `TiledCase` of N outputs of a real layer with its real activations."""
     return _tiled(real_grouped(N=N, tokens=tokens), word_bits, chunks, False)
 
