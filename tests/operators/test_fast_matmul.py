@@ -68,8 +68,13 @@ def test_what_it_does_not_take(layout, x_dtype, y_dtype, machine):
 
 
 def test_what_it_takes():
-    for layout in (PlaneTiles(4, 1000), PlaneTiles(8, 512, 32), PlaneTiles(1, 512, 512, 16)):
+    for layout in (PlaneTiles(4, 1000), PlaneTiles(8, 512, 16), PlaneTiles(1, 512, 512, 16)):
         assert takes(layout, BF16, FP32, OLDEST, 1)
+
+
+def test_groups_of_16_are_multiplied():
+    inputs = make_case(case := example("gemv", N=20, K_and_group=(256, 16)))
+    assert is_right(case, inputs, GEMV_FAST(inputs.x, inputs.weight, inputs.epilogue))
 
 
 @pytest.mark.parametrize(

@@ -324,9 +324,17 @@ def test_weights_beyond_it_are_refused(N, K, told):
         kernel(torch.ones(2, K).half(), *kernel.pack(W_q, 1.0, 0.0))
 
 
-def test_one_bit_is_refused_before_weights_are_packed():
-    with pytest.raises(ValueError, match="^nbits must be 8, 4 or 2 for gemm_a16wn_fast, got 1$"):
-        load(BATCH, 1)
+@pytest.mark.parametrize("nbits", [1, 3])
+def test_other_widths_are_refused_before_weights_are_packed(nbits):
+    told = f"^nbits must be 8, 4 or 2 for gemm_a16wn_fast, got {nbits}$"
+    with pytest.raises(ValueError, match=told):
+        load(BATCH, nbits)
+
+
+def test_groups_of_16_are_refused_before_weights_are_packed():
+    told = "^group_size must be 32 or more for gemm_a16wn_fast, got 16$"
+    with pytest.raises(ValueError, match=told):
+        load(BATCH, 4, group_size=16)
 
 
 def test_rows_whose_pieces_an_int_cannot_count_are_refused():
