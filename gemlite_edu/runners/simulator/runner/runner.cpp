@@ -57,6 +57,16 @@ bool create_lanes_unless_too_late(const std::atomic<unsigned>& next) {
   return is_in_time;
 }
 
+// The compiler's notes beside shared arrays that these are initialized are bools: they stay true.
+void poison_shared() {
+  if (!library_here.shared) return;
+  memset(library_here.shared, POISON, library_here.shared_bytes);
+  if (!instruments) return;
+  for (const SharedArray& array : instruments->sites.arrays) {
+    if (array.kind == SharedArray::NOT_SHARED) library_here.shared[array.offset] = 1;
+  }
+}
+
 void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dynamic_shared)()) {
   use_own_signal_stack();
   limit_own_time();
@@ -74,7 +84,7 @@ void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dy
   const unsigned blocks = launch.grid_x * launch.grid_y;
   for (unsigned b = next++; b < blocks; b = next++) {
     sim_here.block_index = {b % launch.grid_x, b / launch.grid_x, 0};
-    if (library_here.shared) memset(library_here.shared, POISON, library_here.shared_bytes);
+    poison_shared();
     copies_of.assign(launch.threads, {});
     if (watch) {
       watch->begin_block(b);
