@@ -13,6 +13,7 @@ from pathlib import Path
 from gemlite_edu.kernels.compiler_errors import explain_compiler_error
 from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.runners.build_cache import cached_build, program_identity
+from gemlite_edu.runners.simulator.endless_loops import keep_conditions
 from gemlite_edu.runners.simulator.fills import (
     flag_to_list,
     flags_to_fill,
@@ -188,7 +189,7 @@ def _instrumented_key(text, flags, compiler):
 
 def _build_instrumented(command, folder, dynamic_name, replace):
     assembly, library = folder / "kernel.s", folder / "kernel.so"
-    _compile_kernel([*command, "-S", "-o", assembly], replace)
+    keep_conditions(folder, _compile_kernel([*command, "-S", "-o", assembly], replace))
     check_initialisers(assembly.read_text(), SHIM)
     assembly.write_text(label_calls(assembly.read_text()))
     _compile_kernel([command[0], assembly, "-o", library, *_LIBRARY_FLAGS], replace)
@@ -225,6 +226,7 @@ def _compile_kernel(command, replace):
     result = _compile([str(word) for word in command])
     if result.returncode:
         raise explain_compiler_error(result.stderr, replace)
+    return result.stderr
 
 
 def build_runner():
@@ -264,7 +266,14 @@ def _hash_of_runner():
 
 @cache
 def _hash_of_instrumenting():
-    names = ("instrument.py", "fills.py", "program_order.py", "undefined_checks.py", "variables.py")
+    names = (
+        "instrument.py",
+        "endless_loops.py",
+        "fills.py",
+        "program_order.py",
+        "undefined_checks.py",
+        "variables.py",
+    )
     return _hash(_HERE / name for name in names)
 
 

@@ -5,6 +5,7 @@ from collections import defaultdict
 from gemlite_edu.runners.simulator.build import build_instrumented_kernel
 from gemlite_edu.runners.simulator.counted_requests import memory_lines, notes_finder
 from gemlite_edu.runners.simulator.dependence import unwritten_local
+from gemlite_edu.runners.simulator.endless_loops import endless_loop, endless_sentence
 from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
 from gemlite_edu.runners.simulator.finding_sentences import Found
 from gemlite_edu.runners.simulator.local_arrays import overrun_local
@@ -47,6 +48,10 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
         run = (arguments, launch, time_limit)
         found = overrun_local(library, raw, source, *run) or unwritten_local(library, raw, *run)
         findings = (*([text.finding(found[1], found[0], 1)] if found else []), *findings)
+    loop = "" if status == "done" else endless_loop(library, text.code)
+    if loop and findings:
+        sentence = endless_sentence(findings[0].sentence)
+        findings = (text.finding(sentence, loop, 1), *findings)
     return Report(
         title=title,
         lines=memory_lines(rows, text),

@@ -45,7 +45,7 @@ _DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays besides static ones
 # The flags optimize as for a plain run, except where that would change or merge accesses unlike a
 # GPU's compiler, make conditional accesses unconditional, or reorder the blocks of a branch.
 INSTRUMENTED_FLAGS = (
-    "-g1 -gdwarf-4 -fno-var-tracking -fsanitize=thread -fsanitize-coverage=trace-pc "
+    "-g1 -gdwarf-4 -Wtype-limits -fno-var-tracking -fsanitize=thread -fsanitize-coverage=trace-pc "
     "--param=tsan-instrument-func-entry-exit=0 -fno-extern-tls-init "
     "-fsanitize=shift-exponent,signed-integer-overflow,float-cast-overflow,integer-divide-by-zero "
     "-fsanitize=bounds,object-size,unreachable,bool "

@@ -129,6 +129,17 @@ def test_what_is_defined_is_none(inspect_each):
     assert {name: text for name, text in inspect_each(DEFINED, before=BEFORE).items() if text} == {}
 
 
+def test_a_loop_that_waits_for_an_unsigned_number_below_0_is_named(inspect):
+    down = "y[t] = 0;\nfor (unsigned i = 7; i >= 0; --i) {\n  LEAVE\n  y[t] += 7u >> i;\n}\n"
+    report, _ = inspect(down.replace("LEAVE", ""))
+    assert "line 6: this loop does not end, because its counter is unsigned" in str(
+        report.findings[0]
+    )
+    assert "shifts a number of 32 bits by 4294967295" in str(report.findings[1])
+    report, _ = inspect(down.replace("LEAVE", "if (i == 0) break;") + "y[t] += 7u >> n;")
+    assert "shifts a number of 32 bits by 64" in str(report.findings[0])
+
+
 ENDLESS = {
     "while": "unsigned w = t; while (w & 1) {}",
     "for": "for (unsigned i = t; i != 2000; i += 2) {}",
