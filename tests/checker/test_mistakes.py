@@ -31,6 +31,7 @@ _SIGNED_TOP = (
     "the code in the highest bits of each word is sign-extended: >> of a signed word keeps its "
     "sign; the other codes are right"
 )
+_SKIPPED = "code 0 is skipped, but it stands for 0 - zero"
 _DIVIDES = "the scale divides; here it multiplies"
 _BEHIND = "the group is the one behind the right one (for the zero-point alone)"
 _BEFORE = "the group is the one before the right one (for the scale alone)"
@@ -41,6 +42,7 @@ _NAMED_IN = {
     _ONE_BIT_SHORT: (*_WORDS, "pack", "unpack", "unpack_tile", "dequant_dot_sparse"),
     _SWAPPED: (*_WORDS, "pack", "unpack", "unpack_tile", "dequant_dot_sparse"),
     _SIGNED_TOP: (*_WORDS[:-1], "unpack", "unpack_tile", "dequant_dot_sparse"),
+    _SKIPPED: ("dequant_dot", "dequant_dot_4bit", "dequant_dot_2bit", "scaled_dot", "bug_2"),
     _SECOND_LANE: (*_WORDS, "dequant_dot_sparse"),
     _FIRST_TILE: (*_WORDS, "unpack", "dequant_dot_sparse"),
     _DIVIDES: (*_GROUPS, "mixed_mm_transposed"),

@@ -131,6 +131,18 @@ _NF4_MISTAKES = {
     "the codes are taken as -8 to 7, divided by 8": [c / 8 - 1 for c in range(16)],
     "the codes are taken as FP4": _FP4,
     "0 is left out of the table, so that it ends early": [*(v for v in NF4.levels if v), 0.0],
+    "the table is mirrored: code c stands for the negative of what code 15 - c stands for": [
+        -v for v in NF4.levels[::-1]
+    ],
+    "the negative levels are the positive ones with a minus; NF4 is not symmetric": [
+        *(-v for v in NF4.levels[:7:-1]),
+        *NF4.levels[8:],
+    ],
+    "the positive levels are the negative ones without the minus; NF4 is not symmetric": [
+        *NF4.levels[:8],
+        *(-v for v in NF4.levels[7::-1]),
+    ],
+    "the levels have the precision of bfloat16": torch.tensor(NF4.levels).bfloat16().tolist(),
     "the levels are rounded to three digits behind the point": [round(v, 3) for v in NF4.levels],
     "the levels are rounded to four digits behind the point": [round(v, 4) for v in NF4.levels],
 }
@@ -171,6 +183,7 @@ def _integer_mistakes(case):
         *(Mistake(words, {"value": value}) for words, value in values.items()),
         *(Mistake(words, {"add": how}) for words, how in adds.items()),
         *products.value_mistakes(half),
+        Mistake("-x is put in a signed byte, which does not hold 128", {"x": lambda x: -_byte(-x)}),
         Mistake("x is unsigned: a negative x counts as 256 more", {"x": lambda x: x % 256}),
         *word_dots.mistakes_of_any_format(case),
     ]

@@ -5,6 +5,7 @@ import torch
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products, word_dots
 from gemlite_lab.checker.mistakes.model import Mistake, Model
+from gemlite_lab.checker.mistakes.numbers_of_codes import number_mistakes
 
 _BITS = (8, 9, 10, 15, 16)
 _SIZES = (32, 64, 128, 256)
@@ -41,6 +42,7 @@ def mistakes_of(case):
         *products.scale_mistakes(),
         Mistake("the scale loses its sign", {"value": lambda c, z, scale: (c - z) * scale.abs()}),
         *products.then_scaled(products.value_mistakes(2 ** (nbits - 1))),
+        *products.then_scaled(number_mistakes(2 ** (nbits - 1))),
         *fields.field_mistakes(shift, nbits, "W_NBITS"),
         *products.x_mistakes(),
         *products.type_mistakes(case.x.dtype),

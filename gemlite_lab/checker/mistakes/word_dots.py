@@ -6,6 +6,7 @@ from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products
 from gemlite_lab.checker.mistakes.model import Mistake, Model
+from gemlite_lab.checker.mistakes.numbers_of_codes import number_mistakes
 
 _LANES = torch.arange(WARP_SIZE)
 
@@ -90,6 +91,7 @@ def place_mistakes(count, gap=WARP_SIZE):
 def mistakes_of(case):
     return [
         *products.value_mistakes(2 ** (case.nbits - 1)),
+        *number_mistakes(2 ** (case.nbits - 1)),
         *products.rounding_mistakes(),
         *mistakes_of_any_format(case),
     ]
