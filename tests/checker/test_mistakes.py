@@ -32,6 +32,8 @@ _SIGNED_TOP = (
     "sign; the other codes are right"
 )
 _SKIPPED = "code 0 is skipped, but it stands for 0 - zero"
+_NO_PARENTHESES = "parentheses are missing: x multiplies the zero-point alone, not code - zero"
+_LAST_SUM = "the sum of the last group of each word is never added"
 _DIVIDES = "the scale divides; here it multiplies"
 _BEHIND = "the group is the one behind the right one (for the zero-point alone)"
 _BEFORE = "the group is the one before the right one (for the scale alone)"
@@ -43,6 +45,8 @@ _NAMED_IN = {
     _SWAPPED: (*_WORDS, "pack", "unpack", "unpack_tile", "dequant_dot_sparse"),
     _SIGNED_TOP: (*_WORDS[:-1], "unpack", "unpack_tile", "dequant_dot_sparse"),
     _SKIPPED: ("dequant_dot", "dequant_dot_4bit", "dequant_dot_2bit", "scaled_dot", "bug_2"),
+    _NO_PARENTHESES: ("scaled_dot", "bug_2", "bug_3"),
+    _LAST_SUM: ("scaled_dot", "bug_2", "bug_3"),
     _SECOND_LANE: (*_WORDS, "dequant_dot_sparse"),
     _FIRST_TILE: (*_WORDS, "unpack", "dequant_dot_sparse"),
     _DIVIDES: (*_GROUPS, "mixed_mm_transposed"),

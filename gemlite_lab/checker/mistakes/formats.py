@@ -8,6 +8,7 @@ from gemlite_edu.numbers.formats import FP4_E2M1, NF4
 from gemlite_lab.checker.mistakes import products, word_dots
 from gemlite_lab.checker.mistakes.levels import wrong_levels
 from gemlite_lab.checker.mistakes.model import Mistake, Model
+from gemlite_lab.checker.mistakes.sums_apart import sum_of_x
 
 
 def _looked_up(table):
@@ -183,6 +184,7 @@ def _integer_mistakes(case):
         *(Mistake(words, {"value": value}) for words, value in values.items()),
         *(Mistake(words, {"add": how}) for words, how in adds.items()),
         *products.value_mistakes(half),
+        sum_of_x("the sum of the x of a word is put in a signed byte", _byte),
         Mistake("-x is put in a signed byte, which does not hold 128", {"x": lambda x: -_byte(-x)}),
         Mistake("x is unsigned: a negative x counts as 256 more", {"x": lambda x: x % 256}),
         *word_dots.mistakes_of_any_format(case),

@@ -6,6 +6,7 @@ from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products, word_dots
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 from gemlite_lab.checker.mistakes.numbers_of_codes import number_mistakes
+from gemlite_lab.checker.mistakes.sums_apart import scaled_code_without_x
 
 _BITS = (8, 9, 10, 15, 16)
 _SIZES = (32, 64, 128, 256)
@@ -13,11 +14,15 @@ _SIZES = (32, 64, 128, 256)
 
 def parts_of(case):
     parts = word_dots.parts_of(case)
-    last = case.scales.shape[1] - 1
-    group = (_k(parts["counted"]) // case.group_size).clamp(max=last)
+    group = _groups(case, parts["counted"])
     own = {"value": lambda code, zero, scale: (code - zero) * scale}
     numbers = {"zeros": case.zeros.double(), "scales": case.scales.double()}
     return parts | own | numbers | {"scale_group": group, "zero_group": group}
+
+
+def _groups(case, counted):
+    """(tiles, fields, lanes): the group of each code."""
+    return (_k(counted) // case.group_size).clamp(max=case.scales.shape[1] - 1)
 
 
 def _k(counted):
@@ -40,6 +45,8 @@ def mistakes_of(case):
     return [
         *products.group_mistakes(_wrong_groups(case, counted)),
         *products.scale_mistakes(),
+        scaled_code_without_x(),
+        *_forgotten_sums(case, counted),
         Mistake("the scale loses its sign", {"value": lambda c, z, scale: (c - z) * scale.abs()}),
         *products.then_scaled(products.value_mistakes(2 ** (nbits - 1))),
         *products.then_scaled(number_mistakes(2 ** (nbits - 1))),
@@ -50,6 +57,18 @@ def mistakes_of(case):
         *products.rounding_mistakes(),
         *word_dots.place_mistakes(len(shift)),
     ]
+
+
+def _forgotten_sums(case, counted):
+    """Mistakes in an answer that adds up the codes of a group, and scales their sum at its end."""
+    group = _groups(case, counted)
+    counts = {
+        "the sum of the last group of each word is never added": group != group[:, -1:],
+        "the sum of the first group of each word is never added": group != group[:, :1],
+        "only the sum of the last group of each word is added": group == group[:, -1:],
+        "only the sum of the first group of each word is added": group == group[:, :1],
+    }
+    return products.mistakes_of_counts(counted, counts)
 
 
 def _wrong_groups(case, counted):

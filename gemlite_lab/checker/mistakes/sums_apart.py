@@ -1,0 +1,31 @@
+"""Mistakes in a sum of codes times x and a sum of zero-points times x that are kept apart.
+
+There a weight is a complex number: what belongs to the code, and the zero-point as imaginary part.
+"""
+
+from gemlite_lab.checker.mistakes.model import Mistake
+
+
+def scaled_code_without_x():
+    """scale * code - zero * x, where the code never meets its x."""
+
+    def add(x, weights):
+        of_codes = weights.real.flatten(1).sum(1)
+        return of_codes - x.flatten(1) @ weights.imag.flatten(1).T
+
+    return Mistake(
+        "parentheses are missing: x multiplies the zero-point alone, not code - zero",
+        {"value": lambda code, zero, scale: code * scale + 1j * zero, "add": add},
+        is_alone=True,
+    )
+
+
+def sum_of_x(words, rounded):
+    """The sum of the x of a word, by which the zero-point is multiplied, held in a small type."""
+
+    def add(x, weights):
+        zeros = weights.imag[:, :, 0]
+        of_zeros = rounded(x.sum(2)).flatten(1) @ zeros.flatten(1).T
+        return x.flatten(1) @ weights.real.flatten(1).T - of_zeros
+
+    return Mistake(words, {"value": lambda code, zero: code + 1j * zero, "add": add}, is_alone=True)
