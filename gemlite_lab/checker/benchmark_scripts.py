@@ -15,7 +15,10 @@ from gemlite_lab.checker.script_cases import (
     ANY_SIZE,
     INTERRUPTIONS,
     LARGER_THAN_L2,
+    LARGEST,
     OF_MANY_COPIES,
+    SMALL,
+    on_a_slower_card,
     on_another_card,
     on_cards,
 )
@@ -69,7 +72,8 @@ def _check_measured(name, case, value, calls):
     if case.slowness != 1 and is_close(value, computed, computed * _TOLERANCE):
         raise CheckFailed(
             f"{name} computed its time and did not measure it: on a card that works "
-            f"{case.slowness:.3g} times as long as its settings say, it returned what they say"
+            f"{case.slowness:.3g} times as long as its settings say, it returned what they say, or "
+            "what it had measured on an earlier card"
         )
 
 
@@ -102,7 +106,7 @@ def _script(name, hints, cases, traps):
         is_kernel=False,
         hints=hints,
         cases=cases,
-        fresh=lambda seed: [on_another_card(cases(), seed)],
+        fresh=lambda seed: [on_another_card(cases(), seed), on_a_slower_card(cases(), seed)],
         expected=_expected,
         run=lambda answer, case, device: _run(name, answer, case),
         traps=traps,
@@ -132,7 +136,7 @@ BENCHMARK_EXERCISES = (
             "Launch copies in turn, so many that together they exceed the L2: what was read "
             "longest ago leaves it first.",
         ),
-        cases=lambda: on_cards((*ANY_SIZE, OF_MANY_COPIES)),
+        cases=lambda: on_cards((*ANY_SIZE, OF_MANY_COPIES, SMALL)),
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM,
     ),
     _script(
@@ -142,11 +146,12 @@ BENCHMARK_EXERCISES = (
             "A single time of 1000 among fifty moves their mean by 20. Which summary of fifty "
             "numbers does it leave where it was?",
             "Many short runs and their median. A run of hundreds of launches hardly ever escapes "
-            "an interruption.",
+            "an interruption, and a round over the copies of small weights has hundreds.",
         ),
         cases=lambda: [
             *on_cards(ANY_SIZE, 5000.0, INTERRUPTIONS),
-            *on_cards((OF_MANY_COPIES,), 5000.0, (0, 100)),
+            *on_cards((OF_MANY_COPIES, SMALL), 5000.0, (1, 100)),
+            *on_cards((LARGEST,), 50_000.0, (1, 100)),
         ],
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM | _INTERRUPTED,
     ),

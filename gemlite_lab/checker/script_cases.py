@@ -18,6 +18,8 @@ ANY_SIZE = (
     (500, 4_000_000, 16_000_000),
 )
 OF_MANY_COPIES = (1000, 32_000_000, 2_500_000)
+SMALL = (1000, 32_000_000, 40_000)  # so many copies that each round over them is interrupted
+LARGEST = (1000, 32_000_000, 6_000_000_000)  # takes longer than an interrupted launch elsewhere
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class OnCards:
 
     @property
     def settings(self):
-        """The settings of the answer's cards, but for the interruption."""
+        """The settings of the answer's cards; they do not say which launch is interrupted."""
         return {f.name: getattr(self.card, f.name) for f in fields(self.card) if f.init}
 
     @property
@@ -48,8 +50,7 @@ class OnCards:
     def new_card(self, first_interruption):
         """The card that an answer got."""
         kind = PatientCard if self.is_patient else SlowerCard
-        settings = self.settings | {"first_interruption": first_interruption}
-        return new_card(kind, settings, self.slowness)
+        return new_card(kind, self.settings, self.slowness, first_interruption)
 
     @property
     def label(self):
@@ -68,6 +69,13 @@ def on_cards(sizes, interruption_us=0.0, interruptions=(0,)):
         )
         for gb_per_s, l2_bytes, nbytes in sizes
     ]
+
+
+def on_a_slower_card(cases, seed):
+    """One of the cases, with the very same settings and sizes, and slower work."""
+    case = cases[seed % len(cases)]
+    slowness = 1.1 + seed % 9967 / 9967
+    return replace(case, interruptions=case.interruptions[::_FEWER], slowness=slowness)
 
 
 def on_another_card(cases, seed):

@@ -5,6 +5,7 @@ four traps of real cards: a launch returns before its work is done, the first la
 weights that were read lately come from the L2, and some launches are interrupted.
 """
 
+from collections import OrderedDict
 from dataclasses import dataclass, field
 
 _INTERRUPTED_EVERY = 500
@@ -19,12 +20,16 @@ class ToyWeights:
 
 @dataclass(eq=False)
 class _State:
-    """now: the clock of the host; queue_end: when the card is done; l2: oldest weights first."""
+    """now: the clock of the host; queue_end: when the card is done; l2: oldest weights first.
+
+    held_bytes: the bytes of all weights in the L2.
+    """
 
     now: float = 0.0
     queue_end: float = 0.0
     launches: int = 0
-    l2: dict = field(default_factory=dict)
+    l2: OrderedDict = field(default_factory=OrderedDict)
+    held_bytes: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,16 +107,21 @@ class ToyCard:
 
     def _work_us(self, weights):
         speed = self.l2_gb_per_s if self._read_from_l2(weights) else self.read_gb_per_s
-        after_first = self._state.launches - self.first_interruption
-        interrupted = after_first >= 0 and after_first % _INTERRUPTED_EVERY == 0
-        waiting = self.interruption_us if interrupted else 0.0
+        waiting = self.interruption_us if self._is_interrupted(self.first_interruption) else 0.0
         return self.start_us + weights.nbytes / (speed * 1e3) + waiting
+
+    def _is_interrupted(self, first):
+        """True if the next launch is interrupted on a card whose first such launch is `first`."""
+        after_first = self._state.launches - first
+        return after_first >= 0 and after_first % _INTERRUPTED_EVERY == 0
 
     def _read_from_l2(self, weights):
         """True if the L2 holds `weights`; reading puts them there in place of the oldest ones."""
-        l2 = self._state.l2
-        held = l2.pop(weights, None) is not None
+        state, l2 = self._state, self._state.l2
+        held = l2.pop(weights, 0)
         l2[weights] = weights.nbytes
-        while sum(l2.values()) > self.l2_bytes:
-            del l2[next(iter(l2))]
-        return held
+        state.held_bytes += weights.nbytes - held
+        while state.held_bytes > self.l2_bytes:
+            _, nbytes = l2.popitem(last=False)
+            state.held_bytes -= nbytes
+        return held > 0

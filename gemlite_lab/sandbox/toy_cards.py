@@ -15,12 +15,19 @@ _CLOCK, _LAUNCH, _SYNCHRONIZE = 0.0, 1.0, 2.0  # kinds of calls
 
 @dataclass(frozen=True, eq=False)
 class SlowerCard(ToyCard):
-    """A toy card that works longer than its settings say, which its clock shows and no copy has."""
+    """A toy card that works longer than its settings say, which its clock shows and no copy has.
+
+    Nor do its settings say which launch is the first to be interrupted.
+    """
 
     _slowness: float = field(default=1.0, init=False, repr=False)
+    _interrupted_first: int = field(default=0, init=False, repr=False)
 
     def _work_us(self, weights):
         return super()._work_us(weights) * self._slowness
+
+    def _is_interrupted(self, first):
+        return super()._is_interrupted(self._interrupted_first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +60,11 @@ class PatientCard(RecordingCard):
         return super().clock()
 
 
-def new_card(kind, settings, slowness):
+def new_card(kind, settings, slowness, interrupted_first):
     """A card of this kind that works `slowness` times as long as its settings say."""
     card = kind(**settings)
     object.__setattr__(card, "_slowness", slowness)
+    object.__setattr__(card, "_interrupted_first", interrupted_first)
     return card
 
 
@@ -72,7 +80,7 @@ def measure(script, settings, slowness, is_patient, first_interruptions, nbytes)
     """
     kind, found = PatientCard if is_patient else RecordingCard, []
     for launch in first_interruptions:
-        card = new_card(kind, settings | {"first_interruption": launch}, slowness)
+        card = new_card(kind, settings, slowness, launch)
         value = script(card, nbytes)
         found.append((value, _as_numbers(card.calls)))
         if value is None:

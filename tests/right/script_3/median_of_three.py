@@ -1,15 +1,17 @@
+import itertools
 import statistics
 
 
 def script_3(card, nbytes):
     copies = [card.weights(nbytes) for _ in range(card.l2_bytes // nbytes + 1)]
+    in_turn = itertools.cycle(copies)
     card.launch(copies[-1])
     times = []
     for _ in range(3):
         card.synchronize()
         start = card.clock()
-        for weights in copies:
-            card.launch(weights)
+        for _ in range(20):
+            card.launch(next(in_turn))
         card.synchronize()
-        times.append((card.clock() - start) / len(copies))
+        times.append((card.clock() - start) / 20)
     return statistics.median(times)
