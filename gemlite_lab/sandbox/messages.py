@@ -60,16 +60,20 @@ def unpacked(content):
 
 
 def plain(value):
-    """A copy of `value` that `packed` takes: what it does not take is named by its type."""
+    """A copy of `value` that `packed` takes: what it does not take is named by its type.
+
+    Of a named tuple, an ordered dict and the like it takes what they hold.
+    """
     kind = type(value)
     if kind in (torch.Tensor, torch.nn.Parameter) and value.layout == torch.strided:
         return value.detach().cpu().clone(memory_format=torch.contiguous_format)
     if value is None or kind in (bool, str):
         return value
-    if kind in (list, tuple):
-        return kind(map(plain, value))
-    if kind is dict:
-        return {_key(name): plain(item) for name, item in value.items()}
+    for collection in (list, tuple):
+        if isinstance(value, collection):
+            return collection(map(plain, collection.__iter__(value)))
+    if isinstance(value, dict):
+        return {_key(name): plain(item) for name, item in dict.items(value)}
     number = _number(value)
     return number if number is not None else {_FOREIGN: _name_of(value)}
 

@@ -6,6 +6,7 @@ import pickle
 import select
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from signal import SIGKILL
 
@@ -136,7 +137,10 @@ def _pickled(answer):
     """
     import cloudpickle
 
-    module = sys.modules.get(getattr(answer, "__module__", None))
+    function = answer
+    while isinstance(function, partial):  # which says that it comes from functools
+        function = function.func
+    module = sys.modules.get(getattr(function, "__module__", None))
     is_known = module is None or module.__name__ == "__main__"
     if not is_known:
         cloudpickle.register_pickle_by_value(module)
@@ -154,6 +158,9 @@ def _texts_of(answer):
     found, waiting = {}, [answer]
     while waiting:
         function = waiting.pop()
+        if isinstance(function, partial):
+            waiting.append(function.func)
+            continue
         function = getattr(function, "fn", function)  # Triton's jit wraps a function
         code = getattr(function, "__code__", None)
         if code is None or code.co_filename in found:

@@ -3,7 +3,9 @@
 import os
 import signal
 import time
+from collections import OrderedDict, namedtuple
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -252,3 +254,18 @@ def test_reading_a_message_runs_nothing_of_it():
     with pytest.raises(Exception):  # noqa: B017
         unpacked(pickle.dumps(Attack()))
     assert not os.path.exists("/tmp/gemlite_edu_attack")
+
+
+def test_what_named_tuples_and_ordered_dicts_hold_comes_through():
+    pair = namedtuple("Pair", "x_q scales")(1, [2])
+    assert unpacked(packed(plain(pair))) == (1, [2])
+    assert unpacked(packed(plain(OrderedDict(a=pair)))) == {"a": (1, [2])}
+
+
+def test_a_partial_function_is_sent_with_the_function_that_it_fills():
+    with Sandbox(partial(_sum_of, added=2)) as answer:
+        assert answer(1) == 3
+
+
+def _sum_of(number, added):
+    return number + added
