@@ -9,6 +9,7 @@ from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, Exercise, number
 
 _TOLERANCE = 1e-4
 _MOST_SHOWN = 4
+_MANY_MS = (1, 2, 4, 8, 16, 32, 64, 128, 512, 1024, 2048, 4096, 65536)
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ def _batches():
         _Batches(512, 256, (1, 7, 100000), 2039, 312, nbits=2),
         _Batches(4096, 11008, (1, 600, 601), 50, 3, nbits=16),
         _Batches(4096, 4096, tuple(range(40, 140)), 1008.5, 302.5),  # around the knee
+        _Batches(4096, 4096, _MANY_MS, 8000, 1),  # the arithmetic is the limit for each M
+        _Batches(4096, 4096, _MANY_MS, 20, 2000),  # the memory is, with the same operations
     ]
 
 

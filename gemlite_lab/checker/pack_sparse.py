@@ -21,8 +21,17 @@ _LONGEST_FRESH, _MOST_FRESH_ROWS = 3000, 9
 @cache
 def _cases():
     found = [sparse_codes(N, K, seed) for seed, (N, K) in enumerate(_SHAPES)]
+    found[-1] = _with_any_pruned(found[-1], seed=0)
     sizes = [sparse_codes(N, K, seed) for seed, (N, K) in enumerate(_SIZES)]
     return [*found, real_sparse_codes(), *sizes, _without_codes(), _with_nothing_kept()]
+
+
+def _with_any_pruned(case, seed):
+    """The case with any bytes for the codes that are pruned."""
+    generator = torch.Generator().manual_seed(seed)
+    any_byte = torch.randint(0, 256, case.W_q.shape, dtype=torch.uint8, generator=generator)
+    label = f"{case.label}, pruned codes up to 255"
+    return replace(case, label=label, W_q=torch.where(case.kept, case.W_q, any_byte))
 
 
 def _without_codes():
@@ -41,7 +50,8 @@ def _fresh(seed):
     N = int(torch.randint(1, _MOST_FRESH_ROWS, (), generator=generator))
     K = int(torch.randint(1, _LONGEST_FRESH, (), generator=generator))
     again = fresh(partial(sparse_codes, *_SHAPES[0]), seed)
-    return again + fresh(partial(sparse_codes, N, K), seed)
+    found = again + fresh(partial(sparse_codes, N, K), seed)
+    return [_with_any_pruned(case, seed) for case in found]
 
 
 PACK_SPARSE = Exercise(
@@ -59,6 +69,6 @@ PACK_SPARSE = Exercise(
     ),
     cases=_cases,
     fresh=_fresh,
-    expected=lambda case: (pack_sparse_1in2(case.W_q, case.kept), None),
+    expected=lambda case: (pack_sparse_1in2(case.W_q * case.kept, case.kept), None),
     run=lambda answer, case, device: answer(case.W_q, case.kept),
 )

@@ -109,7 +109,7 @@ class _Seen:
         if ((self._actual - self._expected).abs() <= near).all():
             return (
                 "no number of {} is far off: something is rounded, as by half precision or by an "
-                "integer"
+                "integer, or a small term is missing or too many"
             )
         return None
 

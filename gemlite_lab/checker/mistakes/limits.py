@@ -135,6 +135,7 @@ def _roofline_mistakes(case):
             "a product and its sum are counted as one operation": 1,
             "a product and its sum are counted as four operations": 4,
             "a product and its sum are counted as three operations": 3,
+            "the sums of an output are counted as K - 1; each product has one": 2 - 1 / case.K,
         },
         "rows": {
             "the operations of one row of x are counted, not those of all M": [1] * len(case.Ms)
