@@ -15,7 +15,7 @@ FLOATS = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16", torch.float32:
 
 _LONG_PART, _SHORT_PART = 128, 32
 # {nbits: warps per block}, limited by registers; a launch uses fewer if a row of W has fewer steps.
-_WARPS = {8: 32, 7: 16, 6: 32, 5: 16, 4: 32, 3: 16, 2: 16, 1: 16}
+_WARPS = {8: 32, 7: 16, 6: 16, 5: 16, 4: 32, 3: 16, 2: 16, 1: 16}
 
 
 class Types(NamedTuple):

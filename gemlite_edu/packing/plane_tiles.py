@@ -141,7 +141,6 @@ class PlaneTiles:
             values = values.reshape(rows, -1)
         return torch.nn.functional.pad(values, (0, self.padded_K - values.shape[1]), value=fill)
 
-
     def unpad(self, values):
         """The inverse of `pad`: (rows, K) from (rows, padded_K)."""
         rows, group = len(values), self.group_size or self.K
