@@ -36,6 +36,8 @@ def _cases():
         _case((70, 60, 32), 32, (64, 32, 32), 2, "b", make=wide_int4),
         _case((1, 1100, 32), 32, (16, 64, 32), 1),
         as_on_a_gpu(_case((1, 16, 640), 128, (16, 16, 128), 1)),
+        # sums that fp16 does not hold, of three tiles
+        as_on_a_gpu(_case((5, 96, 32), 32, (16, 32, 32), 1, make=wide_int4)),
         _case((5, 40, 32), 32, (16, 32, 32), 2, make=random_int4),
     ]
 
