@@ -12,6 +12,7 @@ from gemlite_edu.numbers.activations import (
     token_scales_of,
 )
 from gemlite_edu.numbers.checks import check_no_grad, is_int
+from gemlite_edu.numbers.coded_weight import CodedWeight
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.numbers.nearest import quantize_to_format
 from gemlite_edu.operators import tuning
@@ -124,6 +125,7 @@ class GemLiteLinear(SavedLayer):
         tensor([[64., 64.]], dtype=torch.float16)
         """
         layer = cls()
+        bias = bias.detach() if isinstance(bias, torch.Tensor) else bias
         layer._take(*packed_coded(q, bias, dtype))
         return layer
 
@@ -138,7 +140,15 @@ class GemLiteLinear(SavedLayer):
             raise TypeError(f"from_linear takes a torch.nn.Linear, got {type(linear).__name__}")
         bias = None if linear.bias is None else linear.bias.detach()
         W = linear.weight.detach()
-        return cls.from_coded(quantizer(W, format), bias, W.dtype)
+        if W.is_meta:
+            raise ValueError("the weight has no numbers: it is on meta")
+        q = quantizer(W, format)
+        if isinstance(q, CodedWeight) and q.codes.shape != W.shape:
+            raise ValueError(
+                f"the quantizer got W {tuple(W.shape)} and returned codes {tuple(q.codes.shape)}: "
+                "return one code for each weight"
+            )
+        return cls.from_coded(q, bias, W.dtype)
 
     def _take(self, form, tensors):
         """Take over this `Form` and these tensors {name: tensor or None}; if that fails, change

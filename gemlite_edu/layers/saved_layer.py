@@ -5,6 +5,8 @@ from gemlite_edu.layers.frozen import FrozenLayer
 from gemlite_edu.operators.pack import TENSORS
 from gemlite_edu.operators.saved import BIAS_IN_METADATA, saved
 
+_NEEDED = ("W_q", "metadata")  # in every state
+
 
 class SavedLayer(FrozenLayer):
     """A layer that a state turns into the saved one, whatever its `Form`.
@@ -15,24 +17,33 @@ class SavedLayer(FrozenLayer):
 
     def __init__(self, trusted_texts):
         super().__init__()
+        if not isinstance(trusted_texts, dict | None):
+            came = type(trusted_texts).__name__
+            raise TypeError(f"trusted_texts must be a dict {{hole: text}}, got {came}")
         self._trusted_texts = dict(trusted_texts or {})
 
     def _save_to_state_dict(self, state, prefix, keep_vars):
         """Save the layer, with `metadata` updated: the bias may have come or gone since `pack`."""
-        super()._save_to_state_dict(state, prefix, keep_vars)
         if self._form_text is not None:
-            metadata = self.metadata.clone()
-            metadata[BIAS_IN_METADATA] = self.bias is not None
-            state[prefix + "metadata"] = metadata
+            self._update_metadata()
+        super()._save_to_state_dict(state, prefix, keep_vars)
+
+    def _update_metadata(self):
+        """Note whether there is a bias. Tied layers keep sharing one tensor."""
+        has_bias = self.bias is not None
+        if not self.metadata.is_meta and bool(self.metadata[BIAS_IN_METADATA]) != has_bias:
+            self.metadata = self.metadata.clone()
+            self.metadata[BIAS_IN_METADATA] = has_bias
 
     def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
         """Become the saved layer, whatever its form; on an error, report it and change nothing."""
         found = {name: state.get(prefix + name) for name in (*TENSORS, "metadata")}
         known = {prefix + name for name in found}
         unexpected += [name for name in state if name.startswith(prefix) and name not in known]
-        absent = [prefix + name for name in ("W_q", "metadata") if found[name] is None]
-        missing += absent
-        if absent:
+        absent = [name for name, tensor in found.items() if tensor is None]
+        if "W_q" in absent or "metadata" in absent:
+            needed = [n for n in absent if n in _NEEDED or getattr(self, n) is not None]
+            missing += [prefix + name for name in needed]
             return
         assign = about.get("assign_to_params_buffers", False)
         device = found["W_q"].device if assign or self.W_q is None else self.W_q.device

@@ -9,6 +9,9 @@ _LARGEST_LEVEL = torch.finfo(torch.float32).max
 
 def checked_levels(levels, nbits):
     """`levels` as a tuple of 2**nbits floats."""
+    if isinstance(levels, dict | set | frozenset):
+        came = type(levels).__name__
+        raise TypeError(f"levels must be in the order of the codes, as in a tuple, got a {came}")
     if isinstance(levels, torch.Tensor):
         levels = levels.tolist()
     try:

@@ -21,8 +21,8 @@ _OUTPUTS = (DType.FP16, DType.BF16, DType.FP32, DType.FP8, DType.FP8e5, DType.IN
 _ACCUMULATORS = (None, DType.FP32, DType.FP16, DType.INT32)
 _WIDTHS = (16, 8, 7, 6, 5, 4, 3, 2, 1)
 _ONLY_IN_PIECES = (7, 6, 5)
-_HALVES = (DType.FP16, DType.BF16)
-_MOST_PADDING = 1.05  # padded codes of a row, as a multiple of its codes
+HALVES = (DType.FP16, DType.BF16)
+MOST_PADDING = 1.05  # codes of a row with padding, as a multiple of those without
 _WORD_BITS_IN_PIECES = 1  # what a saved layer has in place of the width of its words
 # A saved layer stores a dtype or a mode as its index in these tuples.
 _DTYPES = (None, *DType)
@@ -73,7 +73,7 @@ class Form:
                 raise ValueError(f"{name} must be one of {takes}, got {getattr(self, name)!r}")
         if self.W_nbits == 16 and self.input_dtype not in (DType.FP16, DType.BF16):
             raise ValueError(f"W_nbits 16 is for FP16 and BF16 x, not for {self.input_dtype}")
-        if self.W_nbits in _ONLY_IN_PIECES and self.input_dtype not in _HALVES:
+        if self.W_nbits in _ONLY_IN_PIECES and self.input_dtype not in HALVES:
             raise ValueError(
                 f"{self.W_nbits} bits are for FP16 and BF16 x, not for {self.input_dtype}: "
                 "store the codes in 8 bits"
@@ -109,7 +109,7 @@ class Form:
             return self.W_nbits in (*_ONLY_IN_PIECES, 3)
         K, sums_in_fp32 = self.in_features, self.acc_dtype in (None, DType.FP32)
         padded_K = PieceTiles(3, K, self.group_size if self.groups > 1 else None).padded_K
-        return self.input_dtype in _HALVES and sums_in_fp32 and padded_K <= _MOST_PADDING * K
+        return self.input_dtype in HALVES and sums_in_fp32 and padded_K <= MOST_PADDING * K
 
     @property
     def has_triton(self):

@@ -9,10 +9,12 @@ from dataclasses import replace
 
 import torch
 
+from gemlite_edu.kernels.fast_weights import FastWeights
 from gemlite_edu.numbers.checks import FLOATS, check_bias, check_dense, check_no_grad
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.numbers.weight_modes import WeightMode
+from gemlite_edu.operators.form import HALVES, MOST_PADDING
 from gemlite_edu.operators.weight import (
     check_sums_of_int8,
     check_zeros_of_int8,
@@ -90,8 +92,23 @@ def _coded(form, W_q, word_bits):
     of_codes = form.W_nbits, form.in_features, form.group_size if form.groups > 1 else None
     if form.in_pieces:
         return pack_piece_tiles(W_q, PieceTiles(*of_codes)), None
-    layout = best_layout(*of_codes) if word_bits is None else PlaneTiles(*of_codes, word_bits)
-    return pack_with_high(W_q, layout)
+    if word_bits is None:
+        return pack_with_high(W_q, _layout_for(form, *of_codes))
+    return pack_with_high(W_q, PlaneTiles(*of_codes, word_bits))
+
+
+def _layout_for(form, nbits, K, group_size):
+    """The layout of the fast kernels if it pads little, or if no other kernel decodes the format;
+    else the one that pads least."""
+    least = best_layout(nbits, K, group_size)
+    if form.input_dtype not in HALVES:
+        return least
+    try:
+        fast = FastWeights(nbits, group_size).layout(K)
+    except ValueError:
+        return least
+    pads_little = fast.padded_K <= MOST_PADDING * least.padded_K
+    return fast if pads_little or form.format is not None else least
 
 
 def _codes_of(W_q, N, K, nbits):

@@ -213,3 +213,45 @@ def test_a_pickled_layer_of_levels_comes_back(W, x):
     torch.save(layer, file)
     file.seek(0)
     assert torch.equal(torch.load(file, weights_only=False)(x.half()), layer(x.half()))
+
+
+LENGTHS = [(name, K) for name in ("MXFP4", "NVFP4", "NF4", "log2 2") for K in (96, 672, 2880)]
+
+
+@pytest.mark.parametrize("name, K", [*LENGTHS, ("INT4", 2880), ("INT8", 1440), ("FP8_E4M3", 100)])
+def test_the_fast_kernel_reads_rows_of_any_length(name, K):
+    q, x = quantize_to_format(torch.randn(8, K), preset(name)), torch.randn(1, K).half()
+    layer = GemLiteLinear.from_coded(q)
+    assert_near(layer.forward_manual(x, "GEMV_FAST"), x, q, None, torch.float16)
+
+
+def test_short_rows_of_integers_are_packed_without_padding():
+    layer = GemLiteLinear.from_coded(quantize_to_format(torch.randn(8, 96), g.INT4))
+    assert layer.layout.padded_K == 96
+
+
+def test_a_tied_layer_is_saved_once(W, x, tmp_path):
+    layer = GemLiteLinear.from_coded(quantize_to_format(W, g.NF4), torch.randn(N).half())
+    save_model(torch.nn.ModuleList([layer, layer]), tmp_path / "tied")
+    other = GemLiteLinear.from_coded(quantize_to_format(2 * W, g.NF4), torch.randn(N).half())
+    again = torch.nn.ModuleList([other, other])
+    load_model(again, tmp_path / "tied")
+    assert torch.equal(again[1](x.half()), layer(x.half()))
+
+
+def test_a_quantizer_of_another_shape_is_refused():
+    def transposed(W, format):
+        return quantize_to_format(W.T.contiguous(), format)
+
+    with pytest.raises(ValueError, match="got W .8, 64. and returned codes .64, 8."):
+        GemLiteLinear.from_linear(torch.nn.Linear(64, 8), g.NF4, transposed)
+
+
+def test_a_linear_layer_on_meta_is_refused():
+    with pytest.raises(ValueError, match="the weight has no numbers"):
+        GemLiteLinear.from_linear(torch.nn.Linear(64, 8, device="meta"), g.NF4)
+
+
+def test_trusted_texts_are_a_dict():
+    with pytest.raises(TypeError, match="trusted_texts must be a dict"):
+        GemLiteLinear(trusted_texts=True)

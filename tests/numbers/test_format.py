@@ -150,3 +150,9 @@ def test_a_pair_table_takes_a_format():
         assert pair_table(format) == pair_table(format.levels)
     with pytest.raises(ValueError, match="levels must be 2, 4, .* got Format"):
         pair_table(INT4)
+
+
+@pytest.mark.parametrize("levels", [{3.0, -1.0, 0.5, -2.0}, {0: -1.0, 1: 1.0}])
+def test_levels_without_an_order_are_refused(levels):
+    with pytest.raises(TypeError, match="in the order of the codes"):
+        Format(len(levels) // 2, levels=levels)
