@@ -29,6 +29,11 @@ def diagnosis(exercise, answer, case, actual):
             f"\nEvery {exercise.output} is NaN: nothing was stored there, or NaN was computed, as "
             "by 0 / 0."
         )
+    if _is_kept(exercise, answer, case, actual):
+        return (
+            f"\nThat was right for an earlier call, and {exercise.name} is right when this call is "
+            "the first: compute the result anew each time."
+        )
     mistake = mistake_of(exercise, case, actual)
     if mistake:
         return f"\nYour output is exactly what comes out when {mistake}."
@@ -36,6 +41,24 @@ def diagnosis(exercise, answer, case, actual):
         made = exercise, answer, case, actual
         found = _of_models(*made, size=1) + _of_traps(exercise, answer, case)
         return found or _of_models(*made, size=2) or _unknown(exercise, case, actual)
+
+
+def _is_kept(exercise, answer, case, actual):
+    """True if the answer has kept `actual` from an earlier case, and else would be right."""
+    if exercise.is_kernel or not _was_right_before(exercise, case, actual):
+        return False
+    answer.forget()
+    return _is_right_without((), exercise, answer, case)
+
+
+def _was_right_before(exercise, case, actual):
+    for other in exercise.cases():
+        if other is case:
+            return False
+        right, bound = exercise.expected(other)
+        if bound is None and torch.equal(right, actual):
+            return True
+    return False
 
 
 @contextmanager

@@ -78,6 +78,10 @@ class Sandbox:
             raise
         return self._read(content, arguments)
 
+    def forget(self):
+        """End the process, so that the next call finds nothing that an earlier one has kept."""
+        self._end()
+
     def _wait(self):
         """Wait until the answer has said something. A busy machine stops none that computes."""
         last = None
