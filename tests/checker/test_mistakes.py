@@ -140,6 +140,28 @@ def test_a_mistake_is_said_in_a_sentence():
         check("floor_us", floor_us)
 
 
+@pytest.mark.parametrize(
+    "code_bytes, group_bytes, said",
+    [
+        ("nbits / 8", "4 * (K // 128)", "a row has K // 128 groups, whatever group_size is."),
+        ("nbits / 8", "4 * (K / 32)", "a row has K / 32 groups, whatever group_size is."),
+        ("4 / 8", "4 * K / group_size", "each code takes half a byte, whatever nbits is."),
+        ("(nbits // 8)", "4 * K / group_size", "a code takes nbits // 8 bytes, which is 0 below 8"),
+        ("nbits / 8", "K / group_size", "It is none of the mistakes known here"),
+    ],
+)
+def test_a_mistake_that_gives_the_time_of_another_in_one_case_is_not_taken_for_it(
+    code_bytes, group_bytes, said
+):
+    def floor_us(N, K, nbits, group_size, read_gb_per_s):
+        sizes = {"N": N, "K": K, "nbits": nbits, "group_size": group_size}
+        return N * eval(f"K * {code_bytes} + {group_bytes}", sizes) / (read_gb_per_s * 1e3)
+
+    with pytest.raises(CheckFailed) as caught:
+        check("floor_us", floor_us)
+    assert said in str(caught.value)
+
+
 def test_two_mistakes_are_said_in_one_sentence():
     def floor_us(N, K, nbits, group_size, read_gb_per_s):
         return (N * K * nbits / 8 + N * K / group_size * 2) / read_gb_per_s

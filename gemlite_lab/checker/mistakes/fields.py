@@ -9,6 +9,7 @@ import torch
 from gemlite_lab.checker.mistakes.model import Mistake, without_twins
 
 ALL_BITS = (1 << 32) - 1
+_TOO_FAR = 63  # it leaves 0 of a word, as any shift by 32 or more does in the interpreter
 _OPPOSITE = "the codes of a word are taken in the opposite order of their fields"
 
 
@@ -29,16 +30,19 @@ def right_parts(shift, nbits):
 
 
 def field_mistakes(shift, nbits, name="nbits", top_first=True):
-    """Mistakes for fields of nbits at `shift`, in an exercise that calls their width `name`."""
-    return without_twins(
-        [
-            *mask_mistakes(nbits, name),
-            *word_mistakes(nbits, name),
-            *sign_mistakes(nbits, top=0 if top_first else len(shift) - 1),
-            *shift_mistakes(shift, nbits, name, top_first),
-            *order_mistakes(len(shift), is_told_by_shift=32 % nbits == 0),
-        ]
-    )
+    """Mistakes for fields of nbits at `shift`, in an exercise that calls their width `name`.
+
+    Some mistakes give the same shifts for one width, and other ones for other widths. Of those all
+    are kept where the fields begin at the low end, so that another case may tell them apart.
+    """
+    shifts = shift_mistakes(shift, nbits, name, top_first)
+    others = [
+        *mask_mistakes(nbits, name),
+        *word_mistakes(nbits, name),
+        *sign_mistakes(nbits, top=0 if top_first else len(shift) - 1),
+        *order_mistakes(len(shift), is_told_by_shift=32 % nbits == 0),
+    ]
+    return without_twins([*shifts, *others]) if top_first else [*shifts, *without_twins(others)]
 
 
 def mask_mistakes(nbits, name):
@@ -140,37 +144,60 @@ def order_mistakes(fields, is_told_by_shift=False):
 
 
 def shift_mistakes(shift, nbits, name, top_first):
-    j = torch.arange(len(shift))
-    if top_first:
-        shifts = {
-            f"the shift is 32 - {name} * (j + 2), that of the next code": shift - nbits,
-            f"the shift begins at 28, which is 32 - {name} for 4 bits alone": 28 - nbits * j,
-            "the shift goes on by 4 for each code, whatever {} is": 32 - nbits - 4 * j,
-            "the shift and its beginning are those of 4 bits, whatever {} is": 28 - 4 * j,
-            "the idle bits are taken to be at the top of the word": shift - 32 % nbits,
-            "the shift is 31 - {} * (j + 1), one bit short": shift - 1,
-            "the codes of a word are taken from the least significant bits up": nbits * j,
-        }
-    else:
-        shifts = {
-            "the shift is {} * (field + 1), one field too far": shift + nbits,
-            "the shift is field; a field is {0} wide, so it is {0} * field": j,
-            "the shift is 4 * field, whatever {} is": 4 * j,
-            "the shift is 8 * field, a whole byte": 8 * j,
-            "the fields are counted from the top; field 0 is at the low end": shift.flip(0),
-        }
+    wrong = (_shifts_from_the_top if top_first else _shifts_from_the_low_end)(shift, nbits)
     return [
+        Mistake(
+            "the mask is applied before the shift, where it keeps the lowest field alone",
+            {"moved": lambda words, shift: (words & (1 << nbits) - 1) >> shift},
+        ),
         Mistake(
             "the word is shifted to the left; it is to be shifted to the right",
             {"moved": lambda words, shift: words << shift & ALL_BITS},
         ),
-        *_existing_shifts(shift, shifts, name),
+        *(
+            Mistake(words.format(name), {"shift": shifts})
+            for words, shifts in wrong.items()
+            if 0 <= shifts.min() and not torch.equal(shifts, shift)
+        ),
     ]
 
 
-def _existing_shifts(shift, shifts, name):
-    return [
-        Mistake(words.format(name), {"shift": wrong})
-        for words, wrong in shifts.items()
-        if 0 <= wrong.min() and wrong.max() < 32 and not torch.equal(wrong, shift)
-    ]
+def _shifts_from_the_top(shift, nbits):
+    j = torch.arange(len(shift))
+    return {
+        "the shift is 32 - {} * (j + 2), that of the next code": shift - nbits,
+        "the shift begins at 28, which is 32 - {} for 4 bits alone": 28 - nbits * j,
+        "the shift goes on by 4 for each code, whatever {} is": 32 - nbits - 4 * j,
+        "the shift and its beginning are those of 4 bits, whatever {} is": 28 - 4 * j,
+        "the idle bits are taken to be at the top of the word": shift - 32 % nbits,
+        "the shift is 31 - {} * (j + 1), one bit short": shift - 1,
+        "the codes of a word are taken from the least significant bits up": nbits * j,
+    }
+
+
+def _shifts_from_the_low_end(shift, nbits):
+    field = torch.arange(len(shift))
+    shifts = {
+        "the shift is {} * (field + 1), one field too far": shift + nbits,
+        "the shift is {} * (field - 1), one field too short, and 0 for field 0": shift - nbits,
+        "the shift is {} * field + 1, one bit too far": shift + 1,
+        "the shift is {} * field - 1, one bit too short, and 0 for field 0": shift - 1,
+        "the shift is field; a field is {0} wide, so it is {0} * field": field,
+        **{f"the shift is {bits} * field, whatever {{}} is": bits * field for bits in (2, 3, 4)},
+        "the shift is 8 * field, a whole byte": 8 * field,
+        "the shift is 16 * field, two bytes": 16 * field,
+        "the shift is ({} - 1) * field": (nbits - 1) * field,
+        "the shift is ({} + 1) * field": (nbits + 1) * field,
+        "the shift is {} * field / 2": shift // 2,
+        "the shift is 2 * {} * field": 2 * shift,
+        "the shift is field << {0}; it is {0} * field": field << nbits,
+        "the shift is {0} << field; it is {0} * field": nbits << field,
+        "the shift is 1 << field": 1 << field,
+        "the shift is {0} + field; it is {0} * field": nbits + field,
+        "the shift is {}, that of field 1, for every field": 0 * field + nbits,
+        "the shift is 32 - {} * field": 32 - shift,
+        "the shift is the remainder of {} * field by 8": shift % 8,
+        "the shift is the remainder of {} * field by 16": shift % 16,
+        "the fields are counted from the top; field 0 is at the low end": shift.flip(0),
+    }
+    return {words: wrong.clamp(0, _TOO_FAR) for words, wrong in shifts.items()}

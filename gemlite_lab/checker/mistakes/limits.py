@@ -1,8 +1,13 @@
 """Mistakes in the two formulas of notebook 16, the floor of a kernel's time and the roofline."""
 
+import math
+from functools import partial
+
 import torch
 
 from gemlite_lab.checker.mistakes.model import Mistake, Model
+
+_GROUP_SIZES = (32, 64, 128, 256)
 
 
 def _floor_parts(case):
@@ -15,9 +20,11 @@ def _floor_parts(case):
         "numbers": 2,
         "number_bytes": 2,
         "codes": 1,
+        "besides": 0,
         "GB": 1e9,
         "unit": 1e6,
         "time": lambda nbytes, speed: nbytes / speed,
+        "result": lambda us: us,
     }  # fmt: skip
 
 
@@ -25,13 +32,17 @@ def _floor(parts):
     nbytes = parts["N"] * parts["K"] * parts["code_bytes"] * parts["codes"]
     nbytes += parts["rows"] * parts["groups"] * parts["numbers"] * parts["number_bytes"]
     speed = parts["gb_per_s"] * parts["GB"]
-    return torch.tensor(parts["time"](nbytes, speed) * parts["unit"], dtype=torch.float64)
+    us = parts["time"](nbytes + parts["besides"], speed) * parts["unit"]
+    return torch.tensor(parts["result"](us), dtype=torch.float64)
 
 
 def _floor_mistakes(case):
-    nbits = case.nbits
+    nbits, bits = case.nbits, case.N * case.K * case.nbits
     wrong = {
         "code_bytes": {
+            "a code takes nbits // 8 bytes, which is 0 below 8 bits; it is nbits / 8": nbits // 8,
+            "the codes of all rows end with a whole 32-bit word": -(-bits // 32) * 32 / bits * nbits
+                / 8,
             "a code takes 8 / nbits bytes; it is nbits / 8": 8 / nbits,
             "the bits of the codes are counted as bytes": nbits,
             "each code takes 1 byte, as an unpacked one does": 1,
@@ -63,11 +74,25 @@ def _floor_mistakes(case):
             "scales and zeros take 16 bytes each; it is 16 bits": 16,
             "scales and zeros take nbits each, as the codes do": nbits / 8,
             "the zeros take nbits each, as the codes do; they have 16 bits": 1 + nbits / 16,
+            "the scales take 4 bytes each, and the zeros 2; in fp16 it is 2 each": 3,
+            "the zeros take 1 byte each; they have 16 bits": 1.5,
+        },
+        "besides": {
+            "x is counted too; the floor is that of the weights alone": 2 * case.K,
+            "y is counted too; the floor is that of the weights alone": 2 * case.N,
+            "x and y are counted too; the floor is that of the weights alone":
+                2 * case.K + 2 * case.N,
+        },
+        "gb_per_s": {
+            "the bandwidth is cut to a whole number of GB/s": int(case.read_gb_per_s),
         },
         "groups": {
             "a row has group_size groups; it has K / group_size": case.group_size,
             "there is one scale and one zero per row, whatever group_size is": 1,
             "each code has a scale and a zero of its own": case.K,
+            "a row has group_size / K groups; it has K / group_size": case.group_size / case.K,
+            "a row has one group more than K / group_size": case.K / case.group_size + 1,
+            "a row has one group less than K / group_size": case.K / case.group_size - 1,
         },
         "rows": {
             "the groups of one row are counted, not those of all N": 1,
@@ -84,15 +109,50 @@ def _floor_mistakes(case):
             "the time is in seconds": 1,
         },
         "time": {
-            "the bandwidth is divided by the bytes instead of the bytes by it":
+            "the bytes per second are divided by the bytes instead of the bytes by them":
                 lambda nbytes, speed: speed / nbytes,
-            "the bytes are multiplied by the bandwidth instead of divided by it":
+            "the bytes per microsecond are divided by the bytes instead of the bytes by them":
+                lambda nbytes, speed: speed / nbytes * 1e-12,
+            "the bytes are multiplied by the bytes per second instead of divided by them":
                 lambda nbytes, speed: nbytes * speed,
+            "the bytes are multiplied by the bytes per microsecond instead of divided by them":
+                lambda nbytes, speed: nbytes * speed * 1e-12,
             "the time is doubled, as if the weights were read twice":
                 lambda nbytes, speed: 2 * nbytes / speed,
         },
     }  # fmt: skip
-    return _named(wrong)
+    return [*_named(wrong), *_along_N(case), *_groups_of_one_size(case), *_rounded_times()]
+
+
+def _groups_of_one_size(case):
+    """A number in place of group_size."""
+    return [
+        Mistake(words, {"groups": groups}, is_alone=True)
+        for size in _GROUP_SIZES
+        if size != case.group_size
+        for words, groups in {
+            f"a row has K / {size} groups, whatever group_size is": case.K / size,
+            f"a row has K // {size} groups, whatever group_size is": case.K // size,
+        }.items()
+    ]
+
+
+def _along_N(case):
+    words = "the groups lie along N, N // group_size for each k; they lie along K, in each row"
+    return [Mistake(words, {"rows": case.K, "groups": case.N // case.group_size})]
+
+
+def _rounded_times():
+    times = {
+        "the time is rounded to a whole number of microseconds": round,
+        "the time is rounded down to whole microseconds": math.floor,
+        "the time is rounded up to whole microseconds": math.ceil,
+    } | {
+        f"the time is rounded to a multiple of {10.0**-digits:g} microseconds":
+            partial(round, ndigits=digits)
+        for digits in (1, 2, 3)
+    }  # fmt: skip
+    return [Mistake(words, {"result": how}, is_alone=True) for words, how in times.items()]
 
 
 def _named(wrong):

@@ -57,6 +57,7 @@ def explanations(exercise, answer, case, actual, size):
     """[(mistake in words, ...), ...]: sets of `size` mistakes, 1 or 2, that may give `actual`.
 
     Where several sets of mistakes give it, the answer runs on other cases, on which they differ.
+    Two mistakes that give an output of one number have to give that of the other cases too.
     """
     if exercise.name not in MODELS:
         return []
@@ -72,8 +73,10 @@ def explanations(exercise, answer, case, actual, size):
         return [(fitted,)]
     if len(found) > _MOST_TO_TELL_APART:
         return []
+    may_be_chance = size > 1 and actual.numel() == 1
     for other in exercise.cases():
-        if other is not case and len(found) > 1 and _differ_on(other, exercise, found):
+        is_telling = may_be_chance or len(found) > 1 and _differ_on(other, exercise, found)
+        if found and other is not case and is_telling:
             found = _confirmed(exercise, answer, other, found)
     if len(found) > (1 if size > 1 else _MOST):
         return []
