@@ -59,6 +59,20 @@ def _uneven(tokens=4):
     return _both(label, torch.cat([x, -127 * scales], 1), True)
 
 
+def _near_ties(tokens=4):
+    """Tokens whose x lie next to the middle of two codes, where x / largest * 127 lies in it."""
+    scales = torch.arange(3.0, 256.0, 2.0).view(-1, 1)
+    middles = (torch.arange(127) + 0.5) * scales
+    x = torch.nextafter(middles, torch.tensor(torch.inf))
+    right, wrong = torch.round(x / scales), torch.round(x / (127 * scales) * 127)
+    in_float64 = torch.round(x.double() / scales.double())
+    is_telling = (wrong != right) & (in_float64 == right)
+    rows = is_telling.sum(1).topk(tokens).indices
+    x, scales = torch.where(is_telling, x, scales)[rows], scales[rows]
+    label = f"{tokens} tokens, K = 128, float32, x next to the middle of two codes"
+    return _both(label, torch.cat([x, -127 * scales], 1), True)
+
+
 def _real(x_dtype, tokens=8):
     """Tokens of a real layer; no x / scale is close to a tie."""
     x = real_layer("ffn_up").activations.to(x_dtype)
@@ -96,6 +110,7 @@ def _cases():
         *_exact(torch.bfloat16, 4, (None,), seed=13),
         *_both("3 tokens, K = 5, float32, all x alike", torch.full((3, 5), -31.75), True),
         *_uneven(),
+        *_near_ties(),
     ]
 
 

@@ -49,7 +49,7 @@ MODELS = {
 }
 _LARGEST_X = 80_000  # numbers, for which pairs of mistakes are tried too
 _LARGEST_X_OF_ALL = 300_000
-_MOST_TO_TELL_APART = 6  # sets of mistakes that give the same output on one case
+_MOST_TO_TELL_APART = {1: 20, 2: 6}  # sets of so many mistakes with one output on one case
 _MOST = 2  # so many mistakes may give the same output in all cases
 
 
@@ -71,7 +71,7 @@ def explanations(exercise, answer, case, actual, size):
     fitted = None if found or size > 1 else model.fitted(case, actual, is_equal)
     if fitted:
         return [(fitted,)]
-    if len(found) > _MOST_TO_TELL_APART:
+    if len(found) > _MOST_TO_TELL_APART[size]:
         return []
     may_be_chance = size > 1 and actual.numel() == 1
     for other in exercise.cases():

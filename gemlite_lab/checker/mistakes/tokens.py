@@ -1,10 +1,14 @@
 """Mistakes in quantize_tokens: the scale, the rounding, and the type of the numbers."""
 
+from functools import partial
+
 import torch
 
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 
 _SMALL = (1e-5, 1e-6, 1e-8, 1e-10, 1e-12)
+_FLOORS = (1e-4, *_SMALL, 1e-7, 1e-9, 1e-15, 1e-16, 1e-20, 1e-30, 1e-38, 2.0**-126)
+_SMALLEST_REACH = 1e-10  # the tokens of the exercise are no smaller
 _PARTS_OF_127 = {f"{part:g}": part for part in (0.0078, 0.00787, 0.007874, 0.0079, 0.008)} | {
     "1 / 127 in half precision": float(torch.tensor(1 / 127).half()),
 }
@@ -32,6 +36,36 @@ def _output(parts):
         return parts["returned"](scales).float().double().expand(len(parts["x"]), 1)
     codes = parts["fitted"](parts["rounded"](parts["steps"](parts["x"].float(), scales.float())))
     return ((codes.double().nan_to_num(0.0, 0.0, 0.0) + 128) % 256).trunc() - 128
+
+
+def _floors():
+    """{mistake in words: scales that are not let below a floor}."""
+    of_scale, of_reach = {}, {}
+    for floor in _FLOORS:
+        of_scale[f"the scale is at least {floor:g}, that of a token of zeros too"] = partial(
+            torch.clamp, min=floor
+        )
+        of_reach[f"the largest |x| counts as at least {floor:g}, in a token of zeros too"] = (
+            partial(torch.clamp, min=float(torch.tensor(floor) / 127))
+        )
+    small = {
+        f"the scale of every token but those of zeros is at least {floor:g}": partial(
+            _or_1, floor=floor
+        )
+        for floor in _SMALL
+    }
+    small |= {
+        f"the largest |x| of every token but those of zeros counts as at least {floor:g}": partial(
+            _or_1, floor=float(torch.tensor(floor) / 127)
+        )
+        for floor in _SMALL
+        if floor > _SMALLEST_REACH
+    }
+    return of_scale | of_reach | small
+
+
+def _or_1(scales, floor):
+    return torch.where(scales == 0, 1, scales.clamp(min=floor))
 
 
 def _away(steps):
@@ -83,11 +117,18 @@ def _mistakes_of(case):
             "a token of zeros has the scale 0": lambda scales: scales,
             **{f"{small:g} is added to the scale": lambda scales, small=small: scales + small
                for small in _SMALL},
+            **_floors(),
         },
         "steps": {
             "x is multiplied by the scale; it is divided by it": lambda x, scales: x * scales,
             "x is multiplied by 1 / scale, which is rounded; x / scale is rounded only once":
                 lambda x, scales: x * (1 / scales),
+            "x is multiplied by 127 / largest |x|, which is rounded; x / scale is rounded once":
+                lambda x, scales: x * (127 / (scales * 127)),
+            "x is divided by the largest |x| and then multiplied by 127, which rounds twice":
+                lambda x, scales: x / (scales * 127) * 127,
+            "x is multiplied by 127 before it is divided, and large x become infinite":
+                lambda x, scales: (x * 127 / (scales * 127)).clamp(-127, 127),
             "the scale is divided by x; x is divided by the scale": lambda x, scales: scales / x,
             "x is not divided by the scale": lambda x, scales: x,
             "the sign is lost: the codes are those of |x|": lambda x, scales: (x / scales).abs(),
