@@ -7,6 +7,7 @@ from gemlite_lab.checker import EXERCISES, CheckFailed, check
 from gemlite_lab.checker.exercise import tensors_of
 from gemlite_lab.checker.mistakes import names
 from gemlite_lab.checker.mistakes.names import MODELS, explanations
+from gemlite_lab.checker.mistakes.products import CLAMPED
 
 # What an exercise cannot see, as its numbers are whole, or what is no mistake there.
 _UNSEEN = {
@@ -38,6 +39,7 @@ _DIVIDES = "the scale divides; here it multiplies"
 _BEHIND = "the group is the one behind the right one (for the zero-point alone)"
 _BEFORE = "the group is the one before the right one (for the scale alone)"
 _WORDS = ("dequant_dot", "scaled_dot", "bug_1", "dequant_dot_dp4a", "dequant_dot_fp4")
+_DOTS = ("dequant_dot", "scaled_dot")
 _GROUPS = ("scaled_dot", "bug_2", "splitk_group", "splitk_scales", "gemv_revsplitk")
 _FIRST_CASE_IS_PLAIN = ("splitk_group", "splitk_scales", "mixed_mm_transposed")
 _NAMED_IN = {
@@ -92,6 +94,35 @@ def test_a_mistake_is_named_wherever_it_applies(words, exercises):
     for name in exercises:
         case = EXERCISES[name].cases()[1 if name in _FIRST_CASE_IS_PLAIN else 0]
         assert words in said(name, case, (words,)), name
+
+
+@pytest.mark.parametrize(
+    "words, exercises",
+    {
+        "words that are 0 are skipped, but each of their codes stands for 0 - zero-point": _DOTS,
+        "the sign of the zero-point is lost": _DOTS,
+        "the zero-point is rounded up": _DOTS,
+        "the sum of each word is rounded to bfloat16": _DOTS,
+        "code 3 stands for -1; codes are unsigned, so it is 3": _DOTS,
+        f"a product or a sum is {CLAMPED}": ("scaled_dot",),
+        "the scale is at least 1e-10, that of a token of zeros too": ("quantize_tokens",),
+        "the largest |x| counts as at least 1e-10, in a token of zeros too": ("quantize_tokens",),
+        "the shift is NBITS + field; it is NBITS * field": ("unpack_tile",),
+        "the shift is NBITS * field + 1, one bit too far": ("unpack_tile",),
+    }.items(),
+    ids=lambda value: str(value)[:40],
+)
+def test_a_mistake_is_named_in_the_first_case_that_shows_it(words, exercises):
+    for name in exercises:
+        exercise = EXERCISES[name]
+        case = next(case for case in small(exercise.cases()) if is_shown_by(case, exercise, words))
+        assert words in said(name, case, (words,)), name
+
+
+def is_shown_by(case, exercise, words):
+    right, _ = exercise.expected(case)
+    is_equal = names._equality(exercise, case)
+    return not is_equal(MODELS[exercise.name].wrong(case, (words,)), right.double(), None)
 
 
 def said(name, case, mistakes):

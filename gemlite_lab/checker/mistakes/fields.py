@@ -110,7 +110,14 @@ def sign_mistakes(nbits, top):
         codes[..., top, :] = extended(codes[..., top, :])
         return codes
 
+    def three_as_minus_1(codes):
+        return codes.masked_fill(codes == 3, -1)
+
+    of_two_bits = Mistake(
+        "code 3 stands for -1; codes are unsigned, so it is 3", {"sign": three_as_minus_1}
+    )
     return [
+        *([of_two_bits] if nbits == 2 else []),
         Mistake("the codes are sign-extended; they are unsigned", {"sign": extended}),
         Mistake(
             "the code in the highest bits of each word is sign-extended: >> of a signed word keeps "

@@ -34,6 +34,7 @@ def output(parts):
     codes = fields.codes(parts["words"], parts).double()
     zeros = parts["zero"](parts["zeros"][:, parts["zero_group"]])
     weights = parts["value"](codes, zeros, parts["scales"][:, parts["scale_group"]])
+    weights = weights * parts["kept"](parts["words"])
     sums = parts["add"](word_dots.met(parts), weights * parts["counted"])
     return sums.to(parts["dtype"]).double()
 
@@ -54,7 +55,15 @@ def mistakes_of(case):
         *products.x_mistakes(),
         *products.type_mistakes(case.x.dtype),
         *products.count_mistakes(counted),
+        *products.signed_zero_mistakes(),
         *products.rounding_mistakes(),
+        *products.bfloat16_mistakes(),
+        Mistake(
+            f"a product or a sum is {products.CLAMPED}",
+            {"add": products.clamping_words},
+            is_alone=True,
+        ),
+        word_dots.skipped_words(),
         *word_dots.place_mistakes(len(shift)),
     ]
 

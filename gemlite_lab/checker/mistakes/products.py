@@ -8,6 +8,9 @@ import torch
 
 from gemlite_lab.checker.mistakes.model import Mistake
 
+CLAMPED = "clamped to 65504, the largest half; fp32 holds larger ones"
+_LARGEST_HALF = torch.finfo(torch.float16).max
+
 
 def right_parts(counted):
     return {
@@ -42,13 +45,24 @@ def value_mistakes(middle):
         "the zero-point is one too large": lambda zero: zero + 1,
         "the zero-point is one too small": lambda zero: zero - 1,
         "the zero-point is put in an integer, which cuts off its fraction": torch.trunc,
-        "the zero-point is rounded to a whole number": lambda zero: (zero + 0.5).floor(),
+        "the zero-point is rounded to a whole number":
+            lambda zero: zero.sign() * (zero.abs() + 0.5).floor(),
         "the middle code is subtracted besides the zero-point": lambda zero: zero + middle,
-    }
+    }  # fmt: skip
     return [
         *(Mistake(words, {"value": value}) for words, value in values.items()),
         *(Mistake(words, {"zero": zero}) for words, zero in zeros.items()),
     ]
+
+
+def signed_zero_mistakes():
+    """Mistakes that only zero-points with fractions and of both signs tell apart."""
+    zeros = {
+        "the sign of the zero-point is lost": torch.abs,
+        "the zero-point is rounded down": torch.floor,
+        "the zero-point is rounded up": torch.ceil,
+    }
+    return [Mistake(words, {"zero": zero}) for words, zero in zeros.items()]
 
 
 def scale_mistakes():
@@ -209,6 +223,36 @@ def rounding_mistakes():
             adding(of_word=cut),
     }  # fmt: skip
     return [Mistake(words, {"add": add}) for words, add in adds.items()]
+
+
+def bfloat16_mistakes():
+    adds = {
+        "each product is rounded to bfloat16": adding(of_product=_bfloat16),
+        "the sum is held in bfloat16": adding(of_sum=_bfloat16),
+        "the sum of each word is rounded to bfloat16": adding(of_word=_bfloat16),
+    }
+    return [Mistake(words, {"add": add}, is_alone=True) for words, add in adds.items()]
+
+
+def clamp_mistakes():
+    adds = {
+        f"each product is {CLAMPED}": adding(of_product=_clamped),
+        f"the sum is {CLAMPED}, after each product": adding(of_sum=_clamped),
+        f"the sum of each word is {CLAMPED}": clamping_words,
+    }
+    return [Mistake(words, {"add": add}, is_alone=True) for words, add in adds.items()]
+
+
+def clamping_words(x, weights):
+    return adding(of_word=_clamped)(x, weights)
+
+
+def _bfloat16(numbers):
+    return numbers.bfloat16().double()
+
+
+def _clamped(numbers):
+    return numbers.clamp(-_LARGEST_HALF, _LARGEST_HALF)
 
 
 def _same(numbers):

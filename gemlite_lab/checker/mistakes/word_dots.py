@@ -33,6 +33,7 @@ def parts_of(case):
         **fields.right_parts(shift, case.nbits),
         **products.right_parts(torch.ones(words.shape[1], len(shift), WARP_SIZE).double()),
         "words": words,
+        "kept": lambda words: 1,
         "staged": staged(case.x, len(shift) * WARP_SIZE),
         "place": right_place(len(shift)),
         "zeros": case.zeros.double().view(-1, 1, 1, 1),
@@ -56,7 +57,7 @@ def met(parts):
 
 def output(parts):
     codes = fields.codes(parts["words"], parts).double()
-    weights = parts["value"](codes, parts["zero"](parts["zeros"]))
+    weights = parts["value"](codes, parts["zero"](parts["zeros"])) * parts["kept"](parts["words"])
     sums = parts["add"](met(parts), weights * parts["counted"])
     return (sums * parts["scales"].T).to(parts["dtype"]).double()
 
@@ -92,9 +93,25 @@ def mistakes_of(case):
     return [
         *products.value_mistakes(2 ** (case.nbits - 1)),
         *number_mistakes(2 ** (case.nbits - 1)),
+        *products.signed_zero_mistakes(),
+        Mistake(
+            "the zero-point is rounded to a whole number, from two equally near to the even one",
+            {"zero": torch.round},
+        ),
         *products.rounding_mistakes(),
+        *products.bfloat16_mistakes(),
+        *products.clamp_mistakes(),
+        skipped_words(),
         *mistakes_of_any_format(case),
     ]
+
+
+def skipped_words():
+    return Mistake(
+        "words that are 0 are skipped, but each of their codes stands for 0 - zero-point",
+        {"kept": lambda words: words != 0},
+        is_alone=True,
+    )
 
 
 def mistakes_of_any_format(case):
