@@ -99,7 +99,9 @@ def test_a_mistake_is_named_wherever_it_applies(words, exercises):
 @pytest.mark.parametrize(
     "words, exercises",
     {
-        "words that are 0 are skipped, but each of their codes stands for 0 - zero-point": ("scaled_dot",),
+        "words that are 0 are skipped, but each of their codes stands for 0 - zero-point": (
+            "scaled_dot",
+        ),
         "the sign of the zero-point is lost": _DOTS,
         "the zero-point is rounded up": _DOTS,
         "the sum of each word is rounded to bfloat16": _DOTS,
