@@ -18,7 +18,8 @@ from gemlite_lab.checker.fingerprints import FOLDER, fingerprint, path_of
 from gemlite_lab.checker.runnable import runnable
 from gemlite_lab.checker.wrong_answers import as_answer, wrong_answers_to
 
-TESTS = Path(__file__).parent.parent / "tests"
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
 
 
 def fingerprints_of(exercise):
@@ -77,6 +78,8 @@ def text_of(found):
 
 
 def main(names):
+    if not FOLDER.resolve().is_relative_to(ROOT):
+        sys.exit(f"this would write into {FOLDER}, of another checkout: set PYTHONPATH={ROOT}")
     FOLDER.mkdir(exist_ok=True)
     for name in names or EXERCISES:
         found = fingerprints_of(EXERCISES[name])
