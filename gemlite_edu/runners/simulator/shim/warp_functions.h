@@ -37,29 +37,34 @@ inline void sim_check_width(int width) {
   if (width < 1 || width > 32 || (width & (width - 1))) sim_refuse_width(width);
 }
 
-// A source outside the lane's segment of `width` lanes means the lane's own value.
+// CUDA has no shuffles of types below int: these become int. Of a distance only the low five bits
+// count. A source outside the lane's segment of `width` lanes means the lane's own value.
 template <typename T>
-T __shfl_sync(unsigned mask, T value, int source, int width = 32) {
+using SimShuffled = typename std::conditional<std::is_integral<T>::value && sizeof(T) < sizeof(int), int, T>::type;
+
+template <typename T>
+SimShuffled<T> __shfl_sync(unsigned mask, T value, int source, int width = 32) {
   sim_check_width(width);
-  return sim_shuffle(mask, value, (sim_lane() & ~(width - 1)) | (source & (width - 1)));
+  const int first = sim_lane() & ~(width - 1);
+  return sim_shuffle<SimShuffled<T>>(mask, value, first | (source & (width - 1)));
 }
 template <typename T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+SimShuffled<T> __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   sim_check_width(width);
-  const int lane = sim_lane(), source = lane + static_cast<int>(delta);
-  return sim_shuffle(mask, value, source <= (lane | (width - 1)) ? source : lane);
+  const int lane = sim_lane(), source = lane + static_cast<int>(delta & 31);
+  return sim_shuffle<SimShuffled<T>>(mask, value, source <= (lane | (width - 1)) ? source : lane);
 }
 template <typename T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+SimShuffled<T> __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
   sim_check_width(width);
-  const int lane = sim_lane(), source = lane - static_cast<int>(delta);
-  return sim_shuffle(mask, value, source >= (lane & ~(width - 1)) ? source : lane);
+  const int lane = sim_lane(), source = lane - static_cast<int>(delta & 31);
+  return sim_shuffle<SimShuffled<T>>(mask, value, source >= (lane & ~(width - 1)) ? source : lane);
 }
 template <typename T>
-T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
+SimShuffled<T> __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
   sim_check_width(width);
-  const int lane = sim_lane(), source = lane ^ lane_mask;
-  return sim_shuffle(mask, value, source <= (lane | (width - 1)) ? source : lane);
+  const int lane = sim_lane(), source = lane ^ (lane_mask & 31);
+  return sim_shuffle<SimShuffled<T>>(mask, value, source <= (lane | (width - 1)) ? source : lane);
 }
 
 template <typename T>
