@@ -56,6 +56,7 @@ _BY_NOTEBOOK = (
 )
 EXERCISES = {exercise.name: exercise for exercise in _BY_NOTEBOOK}
 STUB_MARK = "YOUR CODE HERE"
+_OWN_PACKAGES = ("gemlite_edu", "gemlite_lab")
 
 
 def check(name, answer):
@@ -134,6 +135,11 @@ def _check_kind(exercise, answer):
             )
     elif not callable(answer):
         raise TypeError(f"{exercise.name} must be a function, got {type(answer).__name__}")
+    elif (getattr(answer, "__module__", None) or "").split(".")[0] in _OWN_PACKAGES:
+        raise CheckFailed(
+            f"{exercise.name} is {answer.__module__}.{answer.__qualname__}, "
+            "which the package brings: write it yourself"
+        )
     elif exercise.is_triton:
         text = triton_answers.text_of(exercise.name, answer)
         if STUB_MARK in text:

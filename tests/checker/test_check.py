@@ -307,3 +307,10 @@ def test_no_hint_is_the_code(name):
     assert statements(code)
     for said in EXERCISES[name].hints:
         assert not [line for line in statements(code) if line in said]
+
+
+def test_a_function_of_the_package_is_no_answer():
+    from gemlite_edu import scale_activations_int8
+
+    with pytest.raises(CheckFailed, match="which the package brings: write it yourself"):
+        check("quantize_tokens", scale_activations_int8)
