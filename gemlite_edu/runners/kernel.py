@@ -16,8 +16,8 @@ _CPU = torch.device("cpu")
 class Kernel:
     """A kernel with all its compile-time choices, made by `load`; `source` is its CUDA text.
 
-    torch.compile and torch.export take a call as one operator. recipe: the arguments of `load`,
-    from which the operator finds the kernel.
+    torch.compile and torch.export take a call as one operator, which finds the kernel by `recipe`,
+    the arguments of `load`.
 
     >>> from gemlite_edu import load, quantize_linear
     >>> q = quantize_linear(torch.arange(-8.0, 8.0).expand(3, 16), nbits=4)
@@ -26,10 +26,10 @@ class Kernel:
     tensor([[-8., -8., -8.]], dtype=torch.float16)
     """
 
-    def __init__(self, spec, replace=None, device="auto", time_limit=60.0, recipe=None):
+    def __init__(self, spec, replace=None, device="auto", time_limit=60.0):
         self._program = Program(spec.text, replace, time_limit)
         self.spec, self.device = spec.with_texts(self._program.replace), device
-        self.recipe = recipe
+        self.recipe = None
 
     @property
     def name(self):

@@ -52,8 +52,9 @@ def load(
         raise ValueError(f"there is no kernel {name!r}; there are {', '.join(KERNELS)}")
     _check_runner(device, time_limit)
     spec = KERNELS[name].completed(nbits, x_dtype, group_size, y_dtype, fragment)
+    kernel = Kernel(spec, replace, device, time_limit)
     arguments = name, nbits, x_dtype, replace, device, time_limit, group_size, y_dtype, fragment
-    kernel = Kernel(spec, replace, device, time_limit, recipe=_as_recipe(arguments))
+    kernel.recipe = _as_recipe(arguments)
     if device == "cpu":
         kernel.compile_for_simulator()
     elif device == "cuda":

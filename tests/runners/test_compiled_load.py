@@ -84,3 +84,8 @@ def test_a_kernel_with_a_changed_source_is_no_operator(fresh_compiler):
         torch.compile(changed, fullgraph=True, backend="eager")(
             torch.ones(1, K).half(), torch.ones(N, K).half()
         )
+
+
+def test_what_is_no_text_gets_its_sentence_before_the_recipe_is_written():
+    with pytest.raises(TypeError, match="the text for dequant_dot must be a str, got object"):
+        load("gemv_a16wn_fp32", nbits=4, replace={"dequant_dot": object()})
