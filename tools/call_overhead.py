@@ -81,8 +81,8 @@ def cuda_parts(operands):
     (launch, pointers), kept = launch_of(run)
     ((prepared, _),) = watched(linear_op, "_prepared", run)
     numbers, product = launch.numbers(pointers), linear_op._prepared(*prepared)
-    x, token_scales, words, _, scales, zeros, channel_scales, bias, _, _ = operands
-    of_product = x, words, scales, zeros, channel_scales, token_scales, bias
+    x, token_scales, words, _, scales, zeros, channel_scales, bias, _, _, levels = operands
+    of_product = x, words, scales, zeros, channel_scales, token_scales, bias, levels
     yield "the launch", lambda kept=kept: launch.launch(numbers)
     yield "its arguments", lambda: launch(pointers)
     yield "tensors for y and x", lambda: product(*of_product)

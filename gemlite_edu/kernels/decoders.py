@@ -1,32 +1,73 @@
 """Which CUDA texts decode the codes of a `Format` in the fast kernels."""
 
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
 import torch
 
-from gemlite_edu.kernels.pair_table import pair_table
+from gemlite_edu.kernels.holes import without_comments
+from gemlite_edu.kernels.pair_table import table_texts
 
 DECODING_HOLES = ("dequant_pair", "prepare_pairs")
 _MOST_LOST = 2.0**-10  # largest relative error of a level in float16
+_WITHOUT_LEVELS = re.compile(r"\bprepare_pairs\s*\(\s*(?:void\s*)?\)")
 
 
-def decoders(format):
-    """The texts for the holes of the fast kernels, as sorted pairs (hole, text).
+@dataclass(frozen=True)
+class Coding:
+    """How the codes of a `Format` become numbers, apart from its levels, which are a tensor.
 
-    format: a `Format`, or None for codes that are integers. () stands for the kernels' own texts.
-    Returns None if no text of these kernels decodes the format.
+    level_count: how many levels there are; 0: codes are integers.
+    texts: the format's own CUDA texts as sorted pairs (hole, text); None: those of a table.
+    fit_in_halves: True if float16 holds each level nearly, so that a table in halves may decode it.
+    Raises ValueError if a text takes levels and there are none.
 
-    >>> from gemlite_edu.numbers.formats import INT4, NF4, log2_format
-    >>> decoders(INT4), [hole for hole, _ in decoders(NF4)], decoders(log2_format(8))
-    ((), ['dequant_pair', 'prepare_pairs'], None)
+    >>> from gemlite_edu.numbers.formats import NF4, log2_format
+    >>> [hole for hole, _ in Coding.of(NF4).decoders], Coding.of(log2_format(8)).decoders
+    (['dequant_pair', 'prepare_pairs'], None)
     """
-    if format is None:
-        return ()
-    if format.texts is not None:
-        return format.texts
-    if format.levels is None:
-        return ()
-    if not _fit_in_halves(format.levels):
-        return None
-    return tuple(sorted(pair_table(format).items()))
+
+    level_count: int
+    texts: tuple[tuple[str, str], ...] | None = None
+    fit_in_halves: bool = True
+
+    def __post_init__(self):
+        if not self.level_count and takes_levels(dict(self.texts or ())):
+            raise ValueError(
+                "the text for prepare_pairs takes levels, and the format has none: give the format "
+                "its levels"
+            )
+
+    @staticmethod
+    def of(format):
+        """The coding of a `Format`; None if its codes are integers that the kernels decode."""
+        if format.levels is None:
+            return None if format.texts is None else Coding(0, format.texts)
+        fit = format.texts is not None or _fit_in_halves(format.levels)
+        return Coding(len(format.levels), format.texts, fit)
+
+    @cached_property
+    def decoders(self):
+        """The texts for the holes of the fast kernels, as sorted pairs (hole, text).
+
+        None if no text of these kernels decodes the format.
+        """
+        if self.texts is not None:
+            return self.texts
+        return tuple(sorted(table_texts(self.level_count).items())) if self.fit_in_halves else None
+
+
+def takes_levels(texts):
+    """True if the text for `prepare_pairs` in {hole: text} takes the levels of a call.
+
+    >>> takes_levels({"prepare_pairs": "__device__ void prepare_pairs(const float* levels) {}"})
+    True
+    >>> takes_levels({"prepare_pairs": "__device__ void prepare_pairs() {}"}), takes_levels({})
+    (False, False)
+    """
+    text = texts.get("prepare_pairs")
+    return text is not None and not _WITHOUT_LEVELS.search(without_comments(text))
 
 
 def check_decoding_holes(format):

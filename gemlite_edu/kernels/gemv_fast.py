@@ -94,14 +94,15 @@ class FastGemv(Spec):
     def tensors(self, shape, x, W, scales, zeros, token_scales):
         """{name: tensor or None}; scales and zeros come from `pack`.
 
-        If K is not a multiple of 8, x is copied and its rows are padded with zeros.
+        If K is not a multiple of 8, x is copied and its rows are padded with zeros. `Kernel` adds
+        the levels.
         """
         self._check_not_ternary(None, token_scales)
         _, N, K = shape
         for name, tensor in {"scales": scales, "zeros": zeros}.items():
             _check_of_groups(name, tensor, (self.layout(K).padded_groups, N), x)
         tensors = {"x": whole_tiles(x, X_TILE), "W_packed": W, "scales": scales, "zeros": zeros}
-        none = dict.fromkeys(("channel_scales", "token_scales", "bias"))
+        none = dict.fromkeys(("channel_scales", "token_scales", "bias", "levels"))
         return {name: aligned(tensor) for name, tensor in tensors.items()} | none
 
     def plan(self, M, N, K, machine):

@@ -1,22 +1,28 @@
-"""Texts for the holes of the fast kernels that decode codes with a table of levels."""
+"""Texts for the holes of the fast kernels that decode codes with a table of levels.
+
+The levels themselves are a tensor, which a call brings: all tables of one size share one text, and
+with it one build.
+"""
+
+from functools import cache
 
 import torch
 
 from gemlite_edu.numbers.format import Format
 
-_LEVELS = """
+_FITS = """
 static_assert({fits}, "a table of {count} levels is for codes of {bits} bits");
-__constant__ uint32_t LEVELS[{count}] = {{
-    {numbers}}};
 """
 _PREPARE_PAIRS = """
 // Both levels of every pair of codes, four copies in each vector: lane i has one in bank i.
 constexpr unsigned COUNT = 1u << W_NBITS;
 __shared__ uint4 table[COUNT * COUNT][8];
 
-__device__ void prepare_pairs() {{
+__device__ void prepare_pairs(const float* levels) {{
   for (unsigned i = threadIdx.x; i < COUNT * COUNT * 8; i += blockDim.x) {{
-    const uint32_t both = LEVELS[i / 8 % COUNT % {count}] | LEVELS[i / 8 / COUNT % {count}] << 16;
+    const float low = __ldg(&levels[i / 8 % COUNT % {count}]);
+    const float high = __ldg(&levels[i / 8 / COUNT % {count}]);
+    const uint32_t both = as_bits(__floats2half2_rn(low, high));
     table[i / 8][i % 8] = make_uint4(both, both, both, both);
   }}
 }}
@@ -40,9 +46,9 @@ _PREPARE_LEVELS = """
 // Every level, four copies in each vector: lane i has one in bank i.
 __shared__ uint4 table[{count}][8];
 
-__device__ void prepare_pairs() {{
+__device__ void prepare_pairs(const float* levels) {{
   for (unsigned i = threadIdx.x; i < {count} * 8; i += blockDim.x) {{
-    const uint32_t level = LEVELS[i / 8];
+    const uint32_t level = as_bits(__float2half2_rn(__ldg(&levels[i / 8])));
     table[i / 8][i % 8] = make_uint4(level, level, level, level);
   }}
 }}
@@ -64,16 +70,29 @@ __device__ half2 dequant_pair(uint32_t pairs, int f) {
 }
 """
 _MOST_OF_PAIRS = 16  # levels: a table of all pairs of more would not fit into shared memory
-_PER_LINE = 8
+
+
+class PairTable(dict):
+    """Texts {hole: text} that decode a code as a level, with the levels that they are to decode.
+
+    levels: floats that float16 holds. Pass the table itself to `load`: a plain dict has no levels.
+    """
+
+    def __init__(self, texts, levels):
+        super().__init__(texts)
+        self.levels = levels
 
 
 def pair_table(levels):
-    """Texts for `prepare_pairs` and `dequant_pair` that decode code c as levels[c].
+    """Texts for `prepare_pairs` and `dequant_pair` that decode code c as levels[c]: a `PairTable`.
 
     levels: 2**nbits numbers for codes of nbits bits, 2 to 256 of them, or a `Format` with so many
         levels; each is rounded to float16.
     Raises ValueError for other levels. Pass the result as `replace` to `load` the fast GEMV or GEMM
     for codes of this width. Eight levels are for codes of 3 bits, alone or in codes of 4 bits.
+
+    The texts of equally many levels are the same. The levels are a tensor that the kernel passes to
+    them at each call, so a second table costs no second build.
 
     Up to 16 levels the table holds both levels of each pair of codes, so that a pair takes one read
     of shared memory; beyond that it holds single levels, and a pair takes two.
@@ -84,14 +103,19 @@ def pair_table(levels):
     >>> kernel(torch.ones(1, 8).half(), *kernel.pack(torch.full((2, 8), 15).byte(), 1.0, 0.0))
     tensor([[8., 8.]], dtype=torch.float16)
     """
-    bits = [f"0x{half & 0xFFFF:04x}" for half in _halves(levels).view(torch.int16).tolist()]
-    count, of_pairs = len(bits), len(bits) <= _MOST_OF_PAIRS
-    lines = [", ".join(bits[i : i + _PER_LINE]) for i in range(0, count, _PER_LINE)]
+    halves = _halves(levels)
+    return PairTable(table_texts(len(halves)), tuple(halves.tolist()))
+
+
+@cache
+def table_texts(count):
+    """The texts {hole: text} of every table of so many levels."""
+    of_pairs = count <= _MOST_OF_PAIRS
     field_bits = next(width for width in (1, 2, 4, 8) if 2**width >= count)
     about = dict(count=count, bits=count.bit_length() - 1, fits=f"W_NBITS == {field_bits}")
-    prepare = _LEVELS + (_PREPARE_PAIRS if of_pairs else _PREPARE_LEVELS)
+    prepare = _FITS + (_PREPARE_PAIRS if of_pairs else _PREPARE_LEVELS)
     return {
-        "prepare_pairs": prepare.format(numbers=",\n    ".join(lines), **about),
+        "prepare_pairs": prepare.format(**about),
         "dequant_pair": _DEQUANT_PAIRS if of_pairs else _DEQUANT_LEVELS,
     }
 

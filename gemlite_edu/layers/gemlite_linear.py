@@ -76,7 +76,8 @@ class GemLiteLinear(SavedLayer):
         for name in TENSORS:
             self.register_parameter(name, None)
         self.register_buffer("metadata", None)
-        self._form = self.layout = self.mode = self._form_text = None
+        self.register_buffer("_levels", None, persistent=False)  # `metadata` has the format's
+        self._form = self._format = self.layout = self.mode = self._form_text = None
         sizes = (W_nbits, group_size, in_features, out_features)
         if any(size is not None for size in sizes):
             types = input_dtype, output_dtype, acc_dtype
@@ -85,7 +86,7 @@ class GemLiteLinear(SavedLayer):
     @property
     def format(self):
         """The `Format` of a layer from `from_coded`, unless its codes are integers; else None."""
-        return self._form and self._form.format
+        return self._format
 
     def _take_form(self, form):
         self._form = form
@@ -116,7 +117,8 @@ class GemLiteLinear(SavedLayer):
 
         bias: (N,), a float tensor; None: no bias. dtype: of x and y, torch.float16, torch.bfloat16
         or torch.float32. float32 x is brought to float16 by `scale_activations_half`, which keeps
-        11 bits of each number and its range; sums and y are float32.
+        11 bits of each number and its range; sums and y are float32. Layers whose formats differ in
+        their levels alone share their builds and their graphs.
         Raises TypeError or ValueError for other arguments.
 
         >>> from gemlite_edu import NF4, quantize_to_format
@@ -126,7 +128,7 @@ class GemLiteLinear(SavedLayer):
         """
         layer = cls()
         bias = bias.detach() if isinstance(bias, torch.Tensor) else bias
-        layer._take(*packed_coded(q, bias, dtype))
+        layer._take(*packed_coded(q, bias, dtype), q.format)
         return layer
 
     @classmethod
@@ -150,14 +152,16 @@ class GemLiteLinear(SavedLayer):
             )
         return cls.from_coded(q, bias, W.dtype)
 
-    def _take(self, form, tensors):
-        """Take over this `Form` and these tensors {name: tensor or None}; if that fails, change
-        nothing."""
-        made = {name: _frozen(tensor) for name, tensor in tensors.items()}
-        metadata, text = metadata_of(form, made), form.to_text()
+    def _take(self, form, tensors, format=None):
+        """Take over this `Form`, these tensors {name: tensor or None} and this `Format`; if that
+        fails, change nothing."""
+        made = {name: _frozen(tensors[name]) for name in TENSORS}
+        format = None if form.coding is None else format
+        metadata, text = metadata_of(form, format, made), form.to_text()
         form = Form.of_text(text)
         self._form_text = None  # until every tensor is set
         self._take_form(form)
+        self._format, self._levels = format, tensors["levels"]
         for name, tensor in made.items():
             setattr(self, name, tensor)
         (self.layout, *_), self.mode, self.metadata = form.operands, form.mode, metadata
@@ -189,6 +193,8 @@ class GemLiteLinear(SavedLayer):
             object.__setattr__(self, name, value)
         else:
             super().__setattr__(name, value)
+        if is_one and name == "W_q" and value is not None and self._levels is not None:
+            self._levels = self._levels.to(value.device)
 
     def forward(self, x):
         """Compute y (..., N) for x (..., K) with the kernel that `explain` names.
@@ -208,7 +214,7 @@ class GemLiteLinear(SavedLayer):
             self._check_packed()
         own = self._parameters  # the soonest way; of replicas, only attributes are
         tensors = [own[name] if name in own else getattr(self, name) for name in TENSORS]
-        of_layer = *tensors, self._form_text, matmul_type
+        of_layer = *tensors, self._form_text, matmul_type, self._buffers["_levels"]
         y = None if self.scaled_activations else linear_at_once(x, None, *of_layer)
         return self._checked_product(x, of_layer) if y is None else y
 

@@ -12,7 +12,8 @@ class SavedLayer(FrozenLayer):
     """A layer that a state turns into the saved one, whatever its `Form`.
 
     A subclass must have `format`, `metadata`, `_form_text`, the tensors of `TENSORS`, and `_take`,
-    which takes over a `Form` and tensors. trusted_texts: {hole: CUDA text} that a state may bring.
+    which takes over a `Form`, tensors and a `Format`.
+    trusted_texts: {hole: CUDA text} that a state may bring.
     """
 
     def __init__(self, trusted_texts):
@@ -49,13 +50,13 @@ class SavedLayer(FrozenLayer):
         device = found["W_q"].device if assign or self.W_q is None else self.W_q.device
         metadata = found.pop("metadata")
         try:
-            form, tensors = saved(metadata, found)
+            form, tensors, format = saved(metadata, found)
         except (ValueError, TypeError) as error:
             errors.append(f"{prefix}metadata: {error}")
             return
-        self._check_trusted(form.format, prefix)
+        self._check_trusted(format, prefix)
         on_device = {n: None if t is None else t.to(device) for n, t in tensors.items()}
-        self._take(form, on_device)
+        self._take(form, on_device, format)
 
     def _check_trusted(self, format, prefix):
         """Raise `UntrustedText` if the format has texts that nobody has given to this layer."""

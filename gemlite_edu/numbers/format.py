@@ -28,7 +28,8 @@ class Format:
         integers, and a code q with the zero z of its group stands for q - z.
     texts: CUDA texts {hole name: text} that decode the codes in a kernel; kept as sorted pairs, so
         that a format is hashable, and returned by `holes` as a dict. None: the kernel's own text.
-        `levels` still says what the codes stand for: an oracle computes with them.
+        `levels` still says what the codes stand for: an oracle computes with them, and a text for
+        `prepare_pairs` may take them as `const float* levels`.
     group_size: how many neighbours along K share a scale; None: one scale per channel.
     scale_dtype: torch.float16, float32, float8_e8m0fnu or float8_e4m3fn; None: no such scales.
     has_tensor_scale: True if one float32 scale multiplies all weights, beside scales of
@@ -143,6 +144,12 @@ class Format:
             return codes.to(dtype)
         table = _table(self.levels, dtype, codes.device)
         return table.index_select(0, codes.reshape(-1).int()).reshape(codes.shape)
+
+    def levels_on(self, device):
+        """The levels as a new float32 tensor (2**nbits,) on `device`; None for integers."""
+        if self.levels is None:
+            return None
+        return torch.tensor(self.levels, dtype=torch.float32, device=device)
 
     def bits_per_weight(self, N, K):
         """Memory of an (N, K) matrix over N K, in bits: codes, scales, and zeros of 16 bits each.

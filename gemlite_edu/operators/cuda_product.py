@@ -14,7 +14,10 @@ from gemlite_edu.numbers.checks import aligned, aligned_pointers_of, pointers_of
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.runners.gpu_or_simulator import Program
 
-_NAMES = ("x", "W_packed", "scales", "zeros", "channel_scales", "token_scales", "bias")
+_NAMES = (
+    *("x", "W_packed", "scales", "zeros", "channel_scales", "token_scales", "bias"),
+    "levels",
+)
 _TIME_LIMIT = 600.0  # seconds, for the simulator
 
 
@@ -45,8 +48,9 @@ class CudaProduct:
         """A function from tensors to y (..., N), with every decision made except the tensors' data.
 
         shape: the shape of x (..., K). The function takes x, words, scales, zeros, channel_scales,
-        token_scales and bias, with the dtypes of `types`, on the device; pass None for an absent
-        tensor. decoders: (hole, text) pairs that decode the codes; (): they are integers.
+        token_scales and bias, with the dtypes of `types`, and levels (float32), on the device; pass
+        None for an absent tensor. decoders: (hole, text) pairs that decode the codes; (): they are
+        integers. A decoder that takes levels needs them in each call.
         Raises ValueError if the kernel does not support these arguments.
         """
         return _prepared(self, shape, N, types, layout, mode, device, decoders)
@@ -75,7 +79,7 @@ class CudaProduct:
             return x.new_empty((0, weight.N), dtype=types.y)
         product = self.prepared(x.shape, weight.N, types, weight.layout, weight.mode, x.device)
         factors = weight.scales, weight.zeros, weight.channel_scales, epilogue.token_scales
-        return product(x, weight.words, *factors, epilogue.bias)
+        return product(x, weight.words, *factors, epilogue.bias, None)
 
 
 def _fits_gemv(layout, types, N, machine, decoders):

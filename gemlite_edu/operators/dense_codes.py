@@ -10,13 +10,17 @@ from gemlite_edu.packing.plane_tiles import unpack_with_high
 
 
 class CodedTensors(NamedTuple):
-    """The tensors of a layer whose weights are codes; see `PackedWeight` for their shapes."""
+    """The tensors of a layer whose weights are codes; see `PackedWeight` for their shapes.
+
+    levels: (2**nbits,) float32, which the codes are indices into; None: codes are integers.
+    """
 
     words: torch.Tensor
     high: torch.Tensor | None
     scales: torch.Tensor | None
     zeros: torch.Tensor | None
     channel_scales: torch.Tensor | None
+    levels: torch.Tensor | None
 
 
 def product_with_dense(x, weight, form, epilogue):
@@ -38,7 +42,7 @@ def product_with_dense(x, weight, form, epilogue):
 def dense_of_codes(weight, form, dtype):
     """W (N, K) of `CodedTensors`, computed in float32 and rounded once to `dtype`."""
     codes = _codes(weight, form.layout)
-    W = codes.float() if form.format is None else form.format.values(codes)
+    W = codes.float() if weight.levels is None else _values(codes, weight.levels)
     grouped = W.reshape(len(W), form.groups, -1)
     if form.mode == WeightMode.FMA:
         grouped = grouped * _of_groups(weight.scales, form) + _of_groups(weight.zeros, form)
@@ -56,6 +60,10 @@ def _codes(weight, layout):
     if isinstance(layout, PieceTiles):
         return unpack_piece_tiles(weight.words, layout)
     return unpack_with_high(weight.words, weight.high, layout)
+
+
+def _values(codes, levels):
+    return levels.index_select(0, codes.reshape(-1).int()).reshape(codes.shape)
 
 
 def _of_groups(values, form):

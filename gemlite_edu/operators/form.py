@@ -1,15 +1,14 @@
 """`Form`: everything about a `GemLiteLinear` except its tensors."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache, cached_property
 
 import torch
 
-from gemlite_edu.kernels.decoders import decoders
+from gemlite_edu.kernels.decoders import Coding
 from gemlite_edu.numbers.checks import check_group_size, check_size, is_int
 from gemlite_edu.numbers.dtypes import DType, name_of
-from gemlite_edu.numbers.format import Format
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.operators.choose import Problem, machine_for_cuda
 from gemlite_edu.packing.piece_tiles import PieceTiles
@@ -35,7 +34,9 @@ class Form:
 
     mode: how scales and zeros are applied; word_dtype: the dtype of W_q. Both are None until `pack`
     is called. keeps_16_bits: see `choose.Problem`. in_pieces: the layout is `PieceTiles`.
-    format: what a code stands for, if `W_q` came as a `CodedWeight`; None: an integer.
+    coding: how codes become numbers, if `W_q` came as a `CodedWeight` of levels or with own texts;
+        None: they are integers. The levels are a tensor, so layers that differ in them alone have
+        equal forms.
     Raises TypeError or ValueError for arguments that no layer supports.
     """
 
@@ -51,7 +52,7 @@ class Form:
     word_dtype: torch.dtype | None = None
     keeps_16_bits: bool = False
     in_pieces: bool = False
-    format: Format | None = None
+    coding: Coding | None = None
 
     def __post_init__(self):
         if not is_int(self.W_nbits) or self.W_nbits not in _WIDTHS:
@@ -105,7 +106,7 @@ class Form:
         For integers of 3 bits they do if a row has few codes of padding, and if the fast kernels
         and dense weights do all that the layer asks for; else `PlaneTiles` do, which Triton reads.
         """
-        if self.W_nbits != 3 or self.format is not None:
+        if self.W_nbits != 3 or self.coding is not None:
             return self.W_nbits in (*_ONLY_IN_PIECES, 3)
         K, sums_in_fp32 = self.in_features, self.acc_dtype in (None, DType.FP32)
         padded_K = PieceTiles(3, K, self.group_size if self.groups > 1 else None).padded_K
@@ -124,8 +125,13 @@ class Form:
 
     @cached_property
     def decoders(self):
-        """The texts that decode the codes in the fast kernels, as `decoders` returns them."""
-        return decoders(self.format)
+        """The texts that decode the codes in the fast kernels; see `Coding.decoders`."""
+        return () if self.coding is None else self.coding.decoders
+
+    @property
+    def has_levels(self):
+        """True if the codes are indices into a tensor of levels."""
+        return self.coding is not None and self.coding.level_count > 0
 
     @cached_property
     def operands(self):
@@ -133,7 +139,7 @@ class Form:
         return self.layout, self.input_dtype.value, self.output_dtype.value
 
     def to_ints(self):
-        """The form as ints, without `keeps_16_bits`, `format` and the dtype of unpacked weights."""
+        """The form as ints, without `keeps_16_bits`, `coding` and the dtype of unpacked weights."""
         dtypes = (_DTYPES.index(d) for d in (self.input_dtype, self.output_dtype, self.acc_dtype))
         sizes = self.W_nbits, self.group_size or 0, self.in_features, self.out_features
         word_bits = 8 * self.word_dtype.itemsize if self.layout.nbits else 0
@@ -142,7 +148,7 @@ class Form:
         return [*sizes, *dtypes, scaled, mode, word_bits]
 
     @staticmethod
-    def from_ints(ints, number_dtype, keeps_16_bits=False, format=None):
+    def from_ints(ints, number_dtype, keeps_16_bits=False, coding=None):
         """The inverse of `to_ints`. number_dtype: the dtype of unpacked weights.
 
         Raises ValueError for ints that describe no layer.
@@ -154,18 +160,28 @@ class Form:
             raise ValueError(f"no layer is saved as {ints}")
         dtypes = (_DTYPES[dtype] for dtype in dtypes)
         in_pieces = word_bits == _WORD_BITS_IN_PIECES
-        of_pack = _MODES[mode], word_dtypes[word_bits], keeps_16_bits, in_pieces, format
+        of_pack = _MODES[mode], word_dtypes[word_bits], keeps_16_bits, in_pieces, coding
         return Form(nbits, group_size or None, K, N, *dtypes, bool(scaled), *of_pack)
 
     def to_text(self):
         """The form as JSON, because torch operators cannot take Python objects."""
-        format = None if self.format is None else self.format.to_text()
-        return json.dumps([*self.to_ints(), name_of(self.word_dtype), self.keeps_16_bits, format])
+        coding = None if self.coding is None else astuple(self.coding)
+        return json.dumps([*self.to_ints(), name_of(self.word_dtype), self.keeps_16_bits, coding])
 
     @staticmethod
     @cache
     def of_text(text):
         """The inverse of `to_text`; equal texts return the same object."""
-        *ints, word_dtype, keeps_16_bits, format = json.loads(text)
-        format = None if format is None else Format.from_text(format)
-        return Form.from_ints(ints, getattr(torch, word_dtype), keeps_16_bits, format)
+        *ints, word_dtype, keeps_16_bits, coding = json.loads(text)
+        coding = None if coding is None else _coding_of(coding)
+        return Form.from_ints(ints, getattr(torch, word_dtype), keeps_16_bits, coding)
+
+
+def _coding_of(state):
+    if isinstance(state, str):
+        raise ValueError(
+            "this program was exported when levels were part of the program, and now they are a "
+            "tensor: export its model again"
+        )
+    level_count, texts, fit_in_halves = state
+    return Coding(level_count, texts and tuple(map(tuple, texts)), fit_in_halves)

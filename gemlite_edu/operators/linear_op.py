@@ -34,10 +34,14 @@ def _linear(
     bias: torch.Tensor | None,
     form: str,
     matmul_type: str,
+    levels: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """The operator's body. form: from `Form.to_text`; matmul_type: a name, or "" for `RULES`."""
+    """The operator's body. form: from `Form.to_text`; matmul_type: a name, or "" for `RULES`.
+
+    levels: float32, the numbers that codes stand for, if the form says that there are some.
+    """
     operands = x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
-    y = _of_fitting(*operands)
+    y = _of_fitting(*operands, levels)
     if y is not None:
         return y
     if x.shape[:-1].numel():
@@ -50,7 +54,17 @@ def _linear(
 
 
 def _shape_of_linear(
-    x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
+    x,
+    token_scales,
+    words,
+    high,
+    scales,
+    zeros,
+    channel_scales,
+    bias,
+    form,
+    matmul_type,
+    levels=None,
 ):
     *_, y_dtype = Form.of_text(form).operands
     return x.new_empty((*x.shape[:-1], words.shape[1]), dtype=y_dtype)
@@ -91,7 +105,7 @@ def linear_at_once(*operands):
 
 
 def _of_fitting(
-    x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type
+    x, token_scales, words, high, scales, zeros, channel_scales, bias, form, matmul_type, levels
 ):
     """y, or None if x does not fit or has no rows."""
     product = _prepared(
@@ -102,6 +116,7 @@ def _of_fitting(
         x.device,
         words.shape,
         words.device,
+        None if levels is None else levels.device,
         # Written out because a loop would take as long as the rest of this function.
         None if scales is None else scales.dtype,
         None if zeros is None else zeros.dtype,
@@ -109,23 +124,29 @@ def _of_fitting(
         None if bias is None else bias.dtype,
     )
     if isinstance(product, (str, _DenseInGraphs)):
-        tensors = x, token_scales, words, high, scales, zeros, channel_scales, bias
+        tensors = x, token_scales, words, high, scales, zeros, channel_scales, bias, levels
         if isinstance(product, _DenseInGraphs):
             product = product.now(partial(_by_others, *tensors, form, "DEQUANTIZE"))
         if isinstance(product, str):
             return _by_others(*tensors, form, product)
     if product is not None:
-        return product(x, words, scales, zeros, channel_scales, token_scales, bias)
+        return product(x, words, scales, zeros, channel_scales, token_scales, bias, levels)
 
 
 @lru_cache(maxsize=4096)
-def _prepared(form, matmul_type, shape, x_dtype, device, words_shape, words_device, *dtypes):
+def _prepared(
+    form, matmul_type, shape, x_dtype, device, words_shape, words_device, levels_device, *dtypes
+):
     """A CUDA kernel's product from `CudaProduct.prepared`, or the name of another matmul type.
 
     It is a `_DenseInGraphs` if a CUDA graph should use dense weights instead of the CUDA kernel,
     and None if x does not fit or has no rows.
     """
     of = Form.of_text(form)
+    if levels_device != (words_device if of.has_levels else None):
+        needs = f"levels on {words_device}" if of.has_levels else "no levels"
+        came = "none" if levels_device is None else f"levels on {levels_device}"
+        raise ValueError(f"the codes of this form need {needs}, got {came}")
     layout, expected_dtype, y_dtype = of.operands
     fits = x_dtype == expected_dtype and device == words_device and shape[-1:] == (layout.K,)
     M, N = shape[:-1].numel(), words_shape[1]
@@ -170,16 +191,19 @@ class _DenseInGraphs:
 
 
 def _by_others(*operands):
-    """y by torch's own product or a Triton kernel; takes the operands of `linear`; x has rows."""
+    """y by torch's own product or a Triton kernel, for x of at least one row.
+
+    operands: the tensors of `linear`, then its form and matmul_type.
+    """
     *tensors, form, matmul_type = operands
     tensors = (tensor if tensor is None else laid_out(tensor) for tensor in tensors)
-    x, token_scales, words, high, scales, zeros, channel_scales, bias = tensors
+    x, token_scales, words, high, scales, zeros, channel_scales, bias, levels = tensors
     of = Form.of_text(form)
     layout, _, y_dtype = of.operands
     rows = x.view(x.shape[:-1].numel(), layout.K)
     epilogue = Epilogue(y_dtype, token_scales, bias)
     if not of.has_triton:
-        weight = CodedTensors(words, high, scales, zeros, channel_scales)
+        weight = CodedTensors(words, high, scales, zeros, channel_scales, levels)
         y = _autocast_off(product_with_dense, rows, weight, of, epilogue)
         return y.view(*x.shape[:-1], y.shape[1])
     if x.is_cpu:

@@ -37,8 +37,11 @@ INSIDE = {  # the tensors that each mode has
 }
 
 
-def packed(form, W_q, scales, zeros, bias, fma_mode, word_bits):
-    """(`Form`, {name: tensor or None}) made from the arguments of `GemLiteLinear.pack`."""
+def packed(form, W_q, scales, zeros, bias, fma_mode, word_bits, levels=None):
+    """(`Form`, {name: tensor or None}) made from the arguments of `GemLiteLinear.pack`.
+
+    levels: float32, on the device of W_q, if the form's codes are indices into them.
+    """
     check_operand("W_q", W_q)
     form = replace(form, in_pieces=word_bits is None and form.wants_pieces)
     if W_q.is_floating_point() or W_q.dtype == torch.int8:
@@ -51,7 +54,7 @@ def packed(form, W_q, scales, zeros, bias, fma_mode, word_bits):
         check_operand("bias", bias)
         check_bias(bias, form.out_features)
         bias = bias.to(W_q.device)
-    tensors = {"W_q": words, "high": high, **inside, "bias": bias}
+    tensors = {"W_q": words, "high": high, **inside, "bias": bias, "levels": levels}
     return checked(replace(form, mode=mode), tensors), tensors
 
 
@@ -108,7 +111,7 @@ def _layout_for(form, nbits, K, group_size):
     except ValueError:
         return least
     pads_little = fast.padded_K <= MOST_PADDING * least.padded_K
-    return fast if pads_little or form.format is not None else least
+    return fast if pads_little or form.coding is not None else least
 
 
 def _codes_of(W_q, N, K, nbits):
@@ -215,8 +218,8 @@ def _keeps_16_bits(form, tensors):
     if is_dense or x_dtype != y_dtype or x_dtype.itemsize != 2:
         return False
     steps = _steps(tensors["scales"], tensors["channel_scales"])
-    if form.format is not None and form.format.levels is not None:
-        return levels_fit_16_bits(steps, form.format.levels, x_dtype)
+    if form.has_levels:
+        return levels_fit_16_bits(steps, tensors["levels"], x_dtype)
     return fits_16_bits(steps, tensors["zeros"], layout.nbits, x_dtype)
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from gemlite_edu.kernels.decoders import check_decoding_holes
+from gemlite_edu.kernels.decoders import Coding, check_decoding_holes
 from gemlite_edu.numbers.coded_weight import CodedWeight
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.operators.form import Form
@@ -26,7 +26,8 @@ def packed_coded(q, bias, dtype):
     check_decoding_holes(q.format)
     scales, tensor_scale = _scales_of(q)
     form = _form_for(q, dtype)
-    form, tensors = packed(form, q.codes, scales, q.zeros, bias, False, None)
+    levels = q.format.levels_on(q.codes.device)
+    form, tensors = packed(form, q.codes, scales, q.zeros, bias, False, None, levels)
     if tensor_scale is None:
         return form, tensors
     tensors["channel_scales"] = tensor_scale.expand(form.out_features)
@@ -40,7 +41,6 @@ def _form_for(q, dtype):
     N, K = q.codes.shape
     is_float32 = dtype == torch.float32
     input_dtype = DType.FP16 if is_float32 else _X_DTYPES[dtype]
-    is_of_integers = q.format.levels is None and q.format.texts is None
     return Form(
         q.format.nbits,
         q.format.group_size,
@@ -50,7 +50,7 @@ def _form_for(q, dtype):
         _X_DTYPES[dtype],
         None,
         is_float32,
-        format=None if is_of_integers else q.format,
+        coding=Coding.of(q.format),
     )
 
 

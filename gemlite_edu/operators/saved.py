@@ -6,6 +6,7 @@ int for each byte of UTF-8.
 
 import torch
 
+from gemlite_edu.kernels.decoders import Coding
 from gemlite_edu.numbers.checks import FLOATS
 from gemlite_edu.numbers.format import Format
 from gemlite_edu.operators.form import Form
@@ -16,16 +17,20 @@ _INTS_OF_FORM, _METADATA = 10, 12
 BIAS_IN_METADATA = 11  # 1 if there is a bias
 
 
-def metadata_of(form, tensors):
-    """The `metadata` of a layer: everything that a file must store besides the tensors, as ints."""
+def metadata_of(form, format, tensors):
+    """The `metadata` of a layer: everything that a file must store besides the tensors, as ints.
+
+    format: the layer's `Format`; None: its codes are integers.
+    """
     present = [int(tensors[name] is not None) for name in _OPTIONAL]
-    text = b"" if form.format is None else form.format.to_text().encode()
+    text = b"" if format is None else format.to_text().encode()
     return torch.tensor([*form.to_ints(), *present, *text], device=tensors["W_q"].device)
 
 
 def saved(metadata, tensors):
-    """(`Form`, tensors) of a saved layer, from its `metadata_of` and {name: tensor or None}.
+    """(`Form`, tensors, `Format`) of a saved layer, from its `metadata_of` and its tensors.
 
+    tensors: {name: tensor or None}; those returned have the levels of the format beside them.
     Raises TypeError or ValueError if no layer can have been saved like this.
     """
     if metadata.is_meta:
@@ -37,7 +42,8 @@ def saved(metadata, tensors):
     if not set(present) <= {0, 1}:
         raise ValueError(f"no layer is saved as {ints[:_METADATA]}")
     format = _format_of(ints[_METADATA:])
-    form = Form.from_ints(ints[:_INTS_OF_FORM], tensors["W_q"].dtype, format=format)
+    coding = None if format is None else Coding.of(format)
+    form = Form.from_ints(ints[:_INTS_OF_FORM], tensors["W_q"].dtype, coding=coding)
     for name, (shape, dtypes) in _expected(form, present).items():
         tensor = tensors[name]
         if tensor is None and shape is None:
@@ -45,7 +51,9 @@ def saved(metadata, tensors):
         if tensor is None or tuple(tensor.shape) != shape or tensor.dtype not in dtypes:
             came = "none" if tensor is None else f"{tuple(tensor.shape)} {tensor.dtype}"
             raise ValueError(f"the saved layer must have {name} {shape}, got {came}")
-    return checked(form, tensors), tensors
+    levels = None if format is None else format.levels_on(tensors["W_q"].device)
+    tensors = tensors | {"levels": levels}
+    return checked(form, tensors), tensors, format
 
 
 def _format_of(ints):

@@ -99,13 +99,13 @@ def fits_16_bits(scales, zeros, nbits, dtype):
 def levels_fit_16_bits(steps, levels, dtype):
     """True if rounding each weight, levels[code] * step, to the 16-bit `dtype` costs little.
 
-    The largest weight of a group must be finite, and so far above the smallest normal number that
-    weights a thousand times smaller still keep all their digits.
+    levels: a float32 tensor. The largest weight of a group must be finite, and so far above the
+    smallest normal number that weights a thousand times smaller still keep all their digits.
     """
     if dtype not in (torch.float16, torch.bfloat16):
         return False
-    limits, largest = torch.finfo(dtype), max(map(abs, levels))
-    steps = torch.ones(1) if steps is None else steps.float().abs()
+    limits, largest = torch.finfo(dtype), levels.abs().max()
+    steps = levels.new_ones(1) if steps is None else steps.float().abs()
     reach = steps[steps > 0] * largest
     return bool((reach < limits.max).all() and (reach >= 1024 * limits.tiny).all())
 

@@ -6,9 +6,11 @@ from copy import copy
 import torch
 
 from gemlite_edu.kernels.machine import machine_of
+from gemlite_edu.kernels.pair_table import PairTable
 from gemlite_edu.numbers.checks import check_devices, check_inspectable, check_out
 from gemlite_edu.runners import nsight
 from gemlite_edu.runners.gpu_or_simulator import Program
+from gemlite_edu.runners.levels import CallLevels
 
 _CPU = torch.device("cpu")
 
@@ -30,6 +32,8 @@ class Kernel:
         self._program = Program(spec.text, replace, time_limit)
         self.spec, self.device = spec.with_texts(self._program.replace), device
         self.recipe = None
+        own = replace.levels if isinstance(replace, PairTable) else None
+        self._levels = CallLevels(self._program.replace, own, self.spec.nbits)
 
     @property
     def name(self):
@@ -66,6 +70,11 @@ class Kernel:
         """{hole: the learner's text}."""
         return self._program.replace
 
+    @property
+    def levels(self):
+        """The levels of the `PairTable` that the kernel was loaded with, as floats; else None."""
+        return self._levels.own
+
     def with_changed_source(self, change):
         """A copy of the kernel whose CUDA text is `change(source)`."""
         kernel = copy(self)
@@ -93,7 +102,9 @@ class Kernel:
         """
         return self.spec.pack(W_q, *others, **named)
 
-    def __call__(self, x, W, scales=None, zeros=None, out=None, *, token_scales=None, N=None):
+    def __call__(
+        self, x, W, scales=None, zeros=None, out=None, *, token_scales=None, N=None, levels=None
+    ):
         """`y[m, n] = sum_k scales[n, g] * (W_q[n, k] - zeros[n, g]) x[m, k]`, or `y = x Wᵀ`.
 
         g = k // group_size is the group of k. x: (M, K) of x_dtype. out: (M, N) of y_dtype, which
@@ -110,13 +121,17 @@ class Kernel:
           or (N, 1); token_scales: likewise with M. Sums are exact. For a 16-bit y the kernel
           converts the sum to float32, multiplies it by the product of both scales, and rounds.
 
+        levels: float32 numbers on x's device, for a text in `prepare_pairs` that takes levels: as
+        many as the `pair_table` of the kernel has, or else 2**nbits. None: those of that table. One
+        kernel, compiled once, may so serve the table of each layer.
+
         The kernel runs on the current stream for CUDA tensors, in the simulator for CPU tensors.
         Raises TypeError or ValueError for operands that do not fit.
         """
         if torch.compiler.is_compiling():
-            y = self._traced(x, W, scales, zeros, token_scales, N)
+            y = self._traced(x, W, scales, zeros, token_scales, N, levels)
             return y if out is None else out.copy_(y)
-        tensors, (M, N, _), plan = self._planned(x, W, scales, zeros, token_scales, N)
+        tensors, (M, N, _), plan = self._planned(x, W, scales, zeros, token_scales, N, levels)
         if out is None:
             out = torch.empty(M, N, dtype=self.y_dtype, device=x.device)
         else:
@@ -126,7 +141,7 @@ class Kernel:
             self._program.run(plan, tensors, out)
         return out
 
-    def _traced(self, x, W, scales, zeros, token_scales, N):
+    def _traced(self, x, W, scales, zeros, token_scales, N, levels):
         if self.recipe is None:
             raise ValueError("torch.compile takes kernels that `load` returned: call load again")
         factors = (scales, zeros, token_scales)
@@ -135,9 +150,9 @@ class Kernel:
             None if factor is None or isinstance(factor, torch.Tensor) else float(factor)
             for factor in factors
         ]
-        return torch.ops.gemlite_edu.kernel(x, W, *tensors, *numbers, N, self.recipe)
+        return torch.ops.gemlite_edu.kernel(x, W, *tensors, *numbers, N, self.recipe, levels)
 
-    def inspect(self, x, W, scales=None, zeros=None, *, token_scales=None, N=None):
+    def inspect(self, x, W, scales=None, zeros=None, *, token_scales=None, N=None, levels=None):
         """A `Report` on the kernel's memory accesses with these operands, and on its errors.
 
         The simulator runs the kernel with instruments, which count requests, sectors and wavefronts
@@ -145,7 +160,7 @@ class Kernel:
         least 1. `report.y` is the output, and `report.findings` lists what the kernel does wrong.
         Raises the errors of a call for operands that do not fit.
         """
-        tensors, (M, N, K), plan = self._planned(x, W, scales, zeros, token_scales, N)
+        tensors, (M, N, K), plan = self._planned(x, W, scales, zeros, token_scales, N, levels)
         check_inspectable(x)
         title = f"{self._title()}, M = {M}, N = {N}, K = {K}"
         y = torch.empty(M, N, dtype=self.y_dtype, device="cpu")
@@ -180,10 +195,11 @@ class Kernel:
         """Compile for `device` and these shapes, unless cached; returns the loaded library."""
         return self._program.build(self.plan(M, N, K, device), device)
 
-    def _planned(self, x, W, scales, zeros, token_scales, N):
+    def _planned(self, x, W, scales, zeros, token_scales, N, levels):
         """({name: tensor}, (M, N, K), the `Plan`) of a call, after checking all operands."""
         check_devices(x, W, self.device)
         M, N, K = shape = self.spec.shape(x, W, N)
         plan = self.spec.plan(max(M, 1), N, K, machine_of(x.device))
         plan.check_rows(M)
-        return self.spec.tensors(shape, x, W, scales, zeros, token_scales), shape, plan
+        tensors = self.spec.tensors(shape, x, W, scales, zeros, token_scales)
+        return tensors | self._levels.of_call(levels, x.device), shape, plan

@@ -10,6 +10,7 @@ from functools import cache
 import torch
 
 from gemlite_edu.kernels import gemm_fast, gemv, gemv_fast, ternary
+from gemlite_edu.kernels.pair_table import PairTable
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.runners.kernel import Kernel
 
@@ -54,7 +55,7 @@ def load(
     spec = KERNELS[name].completed(nbits, x_dtype, group_size, y_dtype, fragment)
     kernel = Kernel(spec, replace, device, time_limit)
     arguments = name, nbits, x_dtype, replace, device, time_limit, group_size, y_dtype, fragment
-    kernel.recipe = _as_recipe(arguments)
+    kernel.recipe = _as_recipe((*arguments, kernel.levels))
     if device == "cpu":
         kernel.compile_for_simulator()
     elif device == "cuda":
@@ -63,7 +64,8 @@ def load(
 
 
 def _as_recipe(arguments):
-    """The arguments of `load` as JSON, because torch operators cannot take Python objects."""
+    """The arguments of `load`, and the levels of a `PairTable` among them, as JSON: torch operators
+    take no Python objects."""
     return json.dumps(arguments, default=name_of)
 
 
@@ -71,7 +73,8 @@ def _as_recipe(arguments):
 def _of_recipe(recipe):
     """The `Kernel` of `load` with the arguments in a `Kernel.recipe`."""
     name, nbits, x_dtype, replace, device, time_limit, *others = json.loads(recipe)
-    group_size, y_dtype, fragment = others
+    group_size, y_dtype, fragment, levels = (*others, None)[:4]  # an old recipe has no levels
+    replace = replace if levels is None else PairTable(replace, tuple(levels))
     x_dtype, y_dtype = (d and getattr(torch, d) for d in (x_dtype, y_dtype))
     return load(name, nbits, x_dtype, replace, device, time_limit, group_size, y_dtype, fragment)
 
@@ -99,16 +102,18 @@ def _kernel(
     token_scale: float | None,
     N: int | None,
     recipe: str,
+    levels: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """y (M, N) of the kernel that `recipe` makes; each factor is a tensor, a number or absent."""
     tensors, numbers = (scales, zeros, token_scales), (scale, zero, token_scale)
     factors = [n if t is None else t for t, n in zip(tensors, numbers, strict=True)]
     scales, zeros, token_scales = factors
-    return _of_recipe(recipe)(x, W, scales, zeros, token_scales=token_scales, N=N)
+    kernel = _of_recipe(recipe)
+    return kernel(x, W, scales, zeros, token_scales=token_scales, N=N, levels=levels)
 
 
 @_kernel.register_fake
-def _(x, W, scales, zeros, token_scales, scale, zero, token_scale, N, recipe):
+def _(x, W, scales, zeros, token_scales, scale, zero, token_scale, N, recipe, levels=None):
     spec = _of_recipe(recipe).spec
     M, N, _ = spec.shape(x, W, N)
     return x.new_empty((M, N), dtype=spec.y_dtype)

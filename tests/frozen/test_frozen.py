@@ -29,7 +29,8 @@ SCHEMAS = {
     "gemv": "(Tensor x, Tensor W_packed, Tensor scales, Tensor zeros, str kernel, SymInt? nbits, "
     "SymInt? group_size, str texts) -> Tensor",
     "linear": "(Tensor x, Tensor? token_scales, Tensor words, Tensor? high, Tensor? scales, "
-    "Tensor? zeros, Tensor? channel_scales, Tensor? bias, str form, str matmul_type) -> Tensor",
+    "Tensor? zeros, Tensor? channel_scales, Tensor? bias, str form, str matmul_type, "
+    "Tensor? levels=None) -> Tensor",
     "mixed_mm": "(Tensor x, Tensor packed, Tensor scales, Tensor zeros, SymInt group_size, "
     "bool transposed) -> Tensor",
 }

@@ -143,6 +143,25 @@ def test_every_width_has_a_table(case):
     assert torch.equal(y.cpu(), expected.to(case.x_dtype))
 
 
+@pytest.mark.parametrize("case", OF_4_BITS, ids=str)
+def test_a_call_brings_levels_of_its_own(case):
+    """The same build, with levels that are on the GPU already, also in a captured graph."""
+    inputs = make_case(case)
+    kernel = case.load(replace=pair_table(range(16)))
+    mine = case.load(replace=pair_table(range(-8, 8)))
+    operands = inputs.operands(case, kernel, "cuda")
+    levels, y = torch.arange(16.0, device="cuda"), poison(case, "cuda")
+    with case.as_planned():
+        expected, by_codes = mine(**operands), kernel(**operands)
+        assert torch.equal(kernel(**operands, levels=levels), by_codes)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            kernel(**operands, levels=levels, out=y)
+    levels -= 8
+    graph.replay()
+    assert torch.equal(y, expected)
+
+
 DOUBLED = """
 constexpr float UNIT = 0.5f;
 __device__ Pairs dequant_pairs(uint32_t word, uint32_t next, int byte, half2 zero) {
@@ -167,9 +186,9 @@ def test_your_numbers_of_sparse_weights_are_what_runs():
 @pytest.mark.parametrize("name", [FAST, pytest.param(BATCH, marks=HOPPER)])
 def test_a_compile_error_of_nvcc_shows_the_learners_line(name):
     texts = pair_table(range(16))
-    broken = texts["prepare_pairs"].replace("= LEVELS[", "= LEVEL[")
-    line = broken.strip().partition("= LEVEL[")[0].count("\n") + 1
-    told = f'prepare_pairs, line {line}: .*"LEVEL" is undefined'
+    broken = texts["prepare_pairs"].replace("__ldg(&levels[", "__ldg(&level[")
+    line = broken.strip().partition("&level[")[0].count("\n") + 1
+    told = f'prepare_pairs, line {line}: .*"level" is undefined'
     with pytest.raises(KernelTextError, match=told):
         load(name, 4, group_size=128, replace=texts | {"prepare_pairs": broken}, device="cuda")
 

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 import gemlite_edu as g
-from gemlite_edu import GemLiteLinear, quantize_to_format
+from gemlite_edu import Format, GemLiteLinear, quantize_to_format
+from gemlite_edu.operators import cuda_product, linear_op
+from gemlite_edu.runners import cuda
 
 PRESETS = (
     *("INT1", "INT2", "INT3", "INT4", "INT5", "INT6", "INT7", "INT8"),
@@ -54,6 +56,52 @@ def test_a_cuda_graph_replays_it(name):
         x.copy_(torch.randn(4, K))
         graph.replay()
         assert torch.equal(y, layer(x))
+
+
+def layer_of_codebook(seed):
+    """(a layer with 16 levels that no other layer has, its `CodedWeight`)."""
+    generator = torch.Generator().manual_seed(seed)
+    mine = Format(4, levels=torch.randn(16, generator=generator), group_size=128)
+    q = quantize_to_format(torch.randn(N, K, generator=generator), mine)
+    return GemLiteLinear.from_coded(q).cuda(), q
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """What is built from now on, each text with its macros."""
+    found, build = [], cuda.build_kernel
+
+    def recorded(text, entry, defines, *others):
+        found.append((text, *defines.items()))
+        return build(text, entry, defines, *others)
+
+    monkeypatch.setattr(cuda, "build_kernel", recorded)
+    for cache in (linear_op._prepared, cuda_product._prepared, cuda_product._program):
+        cache.cache_clear()
+    return found
+
+
+@pytest.mark.parametrize("M", [1, 4, pytest.param(40, marks=pytest.mark.hopper)])
+def test_codebooks_of_their_own_share_every_build(M, built):
+    x = torch.randn(M, K, generator=torch.Generator().manual_seed(M)).half()
+    for seed in range(4):
+        layer, q = layer_of_codebook(seed)
+        y, W = layer(x.cuda()).cpu(), q.dequantize(torch.float64)
+        exact, eps = x.double() @ W.T, torch.finfo(torch.float16).eps
+        bound = 2 * eps * (x.double().abs() @ W.abs().T) + eps * exact.abs()
+        assert ((y.double() - exact).abs() <= bound).all()
+        if seed == 0:
+            of_the_first = len(built)
+    assert 0 < of_the_first == len(built)
+
+
+def test_compiled_blocks_with_codebooks_of_their_own_share_one_graph(fresh_compiler):
+    x = torch.randn(4, K).half().cuda()
+    with torch._dynamo.config.patch(error_on_recompile=True):
+        for seed in range(10):
+            block = torch.nn.Sequential(layer_of_codebook(seed)[0], torch.nn.ReLU())
+            compiled = torch.compile(block, fullgraph=True)
+            assert torch.equal(compiled(x), block(x))
 
 
 def test_compiled_and_moved_it_stays_the_same():

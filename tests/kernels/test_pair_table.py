@@ -1,5 +1,7 @@
 """Levels of a table in the hole of the fast kernels: exactly these, in both kernels."""
 
+import copy
+import pickle
 from dataclasses import replace
 
 import batch_cases
@@ -91,8 +93,97 @@ def test_any_half_may_be_a_level(count, nbits):
     assert torch.equal(y.flatten(), levels)
 
 
+# One build for many tables
+
+
 GEMV, PRODUCT = fast_cases.Case(4, 2, 33, 320, 32), batch_cases.Case(4, 5, 64, 256, rows=16)
 both_kernels = pytest.mark.parametrize("case", [GEMV, PRODUCT], ids=str)
+
+
+@both_kernels
+def test_tables_of_one_size_share_a_build(case):
+    one, other = (case.load(replace=pair_table(levels)) for levels in (LEVELS, range(16)))
+    assert one.source == other.source and one.plan(K=4096) == other.plan(K=4096)
+    assert one.compile_for_simulator(5, 64, 512) == other.compile_for_simulator(5, 64, 512)
+    assert one.levels != other.levels
+
+
+@both_kernels
+def test_a_call_may_bring_levels_of_its_own(case):
+    kernel, inputs = case.load(replace=pair_table(LEVELS)), make_case(case)
+    mine = case.load(replace=pair_table(LEVELS[::-1]))
+    reversed_levels = torch.tensor(LEVELS[::-1])
+    operands = inputs.operands(case, kernel)
+    assert torch.equal(kernel(**operands, levels=reversed_levels), mine(**operands))
+    of_every_other = torch.stack([reversed_levels, torch.zeros(16)], 1).flatten()[::2]
+    assert torch.equal(kernel(**operands, levels=of_every_other), mine(**operands))
+    assert not torch.equal(kernel(**operands), mine(**operands))
+
+
+TWICE = """
+__shared__ half2 both[16];
+__device__ void prepare_pairs(const float* levels) {
+  if (threadIdx.x < 16) both[threadIdx.x] = __float2half2_rn(2.0f * levels[threadIdx.x]);
+}"""
+OF_ONE_HALF = """
+__host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
+__device__ half2 dequant_pair(uint32_t pairs, int f) {
+  const uint32_t codes = pairs >> 4 * f;
+  return __lows2half2(both[codes & 15], both[codes >> 16 & 15]);
+}"""
+FIXED = """
+__constant__ float LEVELS[16] = {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7};
+__shared__ half2 both[16];
+__device__ bool prepare_pairs() {
+  if (threadIdx.x < 16) both[threadIdx.x] = __float2half2_rn(LEVELS[threadIdx.x]);
+  return true;
+}"""
+
+
+@both_kernels
+def test_an_own_text_takes_the_levels_of_the_call_or_none(case):
+    table = case.load(replace=pair_table(range(-8, 8)))
+    operands = make_case(case).operands(case, table)
+    fixed = case.load(replace={"prepare_pairs": FIXED, "dequant_pair": OF_ONE_HALF})
+    assert torch.equal(fixed(**operands), table(**operands))
+    twice = case.load(replace={"prepare_pairs": TWICE, "dequant_pair": OF_ONE_HALF})
+    y = twice(**operands, levels=torch.arange(-8.0, 8) / 2)
+    assert torch.equal(y, table(**operands))
+    report = twice.inspect(**operands, levels=torch.arange(16.0))
+    assert report.findings == () and "levels" in {line.name for line in report.lines}
+
+
+def test_levels_that_no_text_takes_or_that_do_not_fit_are_refused():
+    table, plain = GEMV.load(replace=pair_table(LEVELS)), GEMV.load()
+    operands = make_case(GEMV).operands(GEMV, table)
+    with pytest.raises(ValueError, match="this kernel has none, so leave levels out"):
+        plain(**operands, levels=torch.zeros(16))
+    with pytest.raises(ValueError, match=r"levels must be \(16,\), got \(8,\)"):
+        table(**operands, levels=torch.zeros(8))
+    with pytest.raises(TypeError, match="levels must be torch.float32, got torch.float16"):
+        table(**operands, levels=torch.zeros(16).half())
+    with pytest.raises(TypeError, match="levels must be a torch.Tensor, got tuple"):
+        table(**operands, levels=LEVELS)
+
+
+@both_kernels
+def test_texts_without_their_levels_are_refused(case):
+    kernel = case.load(replace=dict(pair_table(LEVELS)))
+    with pytest.raises(
+        ValueError, match=r"the text for prepare_pairs takes levels: load .* itself"
+    ):
+        kernel(**make_case(case).operands(case, kernel))
+
+
+def test_a_table_is_copied_with_its_levels():
+    for again in (
+        copy.deepcopy(pair_table(LEVELS)),
+        pickle.loads(pickle.dumps(pair_table(LEVELS))),
+    ):
+        assert again == pair_table(LEVELS) and again.levels == LEVELS
+
+
+# What a table costs
 
 
 @pytest.mark.parametrize("case", [GEMV, PRODUCT, fast_cases.Case(6, 2, 33, 320, 32)], ids=str)
@@ -153,8 +244,9 @@ def test_a_table_that_is_not_declared_is_named():
 
 
 def test_levels_of_any_numbers_are_rounded_to_halves():
-    assert pair_table([1 / 3] * 16) == pair_table(torch.full((16,), 1 / 3, dtype=torch.float64))
-    assert "0x3555, " in pair_table([1 / 3] * 16)["prepare_pairs"]
+    thirds = torch.full((16,), 1 / 3, dtype=torch.float64)
+    assert pair_table([1 / 3] * 16).levels == pair_table(thirds).levels
+    assert pair_table(thirds).levels == (0.333251953125,) * 16
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """A `GemLiteLinear` of any `Format`: right, saved whole, and never run with another text."""
 
 import io
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,8 @@ from safetensors.torch import load_file, load_model, save_file, save_model
 
 import gemlite_edu as g
 from gemlite_edu import CodedWeight, Format, GemLiteLinear, UntrustedText, quantize_to_format
+from gemlite_edu.operators import cuda_product
+from gemlite_edu.runners import simulator
 
 PRESETS = (
     *("INT1", "INT2", "INT3", "INT4", "INT5", "INT6", "INT7", "INT8", "NF4", "FP4_E2M1", "MXFP4"),
@@ -108,6 +111,129 @@ def test_the_layer_is_one_operator_for_compile_and_export(W, x, fresh_compiler):
     rows = torch.export.Dim("M", min=2, max=64)
     exported = torch.export.export(layer, (x,), dynamic_shapes={"x": {0: rows}})
     assert torch.equal(exported.module()(x[:2]), layer(x[:2]))
+
+
+# Layers with levels of their own
+
+
+def blocks_with_codebooks(count, dtype=torch.float16):
+    """Blocks of two layers, each with 16 levels that no other layer has."""
+    for i in range(count):
+        of_block = torch.Generator().manual_seed(i)
+        layers = []
+        for shape in ((64, 32), (32, 64)):
+            mine = Format(4, levels=torch.randn(16, generator=of_block), group_size=32)
+            q = quantize_to_format(torch.randn(shape, generator=of_block), mine)
+            layers.append(GemLiteLinear.from_coded(q, torch.ones(shape[0]), dtype))
+        yield torch.nn.Sequential(layers[0], torch.nn.GELU(), layers[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_blocks_with_codebooks_of_their_own_share_one_graph(dtype, fresh_compiler):
+    graphs, x = [], torch.randn(3, 32).to(dtype)
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph
+
+    with torch._dynamo.config.patch(error_on_recompile=True):
+        for block in blocks_with_codebooks(10, dtype):
+            compiled = torch.compile(block, fullgraph=True, backend=backend)
+            assert torch.equal(compiled(x), block(x))
+    assert len(graphs) == 1
+
+
+def test_layers_with_codebooks_of_their_own_share_one_build(monkeypatch):
+    (one, _, _), (other, _, _) = blocks_with_codebooks(2)
+    built, build = [], simulator.build_kernel
+    monkeypatch.setattr(
+        simulator, "build_kernel", lambda *of: built.append(build(*of)) or built[-1]
+    )
+    cuda_product._program.cache_clear()
+    for layer in (one, other):
+        x = torch.randn(2, 32, generator=torch.Generator().manual_seed(1)).half()
+        y = layer.forward_manual(x, "GEMV_FAST")
+        torch.testing.assert_close(y, layer.forward_manual(x, "DEQUANTIZE"), rtol=0.01, atol=0.01)
+    assert one.format != other.format and len(built) == 1
+
+
+def test_a_state_keeps_every_digit_of_the_levels(W, x):
+    levels = [(1 + k) / 3**k for k in range(16)]
+    layer = GemLiteLinear.from_coded(quantize_to_format(W, Format(4, levels=levels)))
+    again = GemLiteLinear()
+    again.load_state_dict(layer.state_dict())
+    assert again.format == layer.format and again.format.levels == tuple(levels)
+    assert not any("levels" in name for name in layer.state_dict())
+
+
+def test_levels_follow_the_words_to_another_device(W):
+    layer = GemLiteLinear.from_coded(quantize_to_format(W, g.NF4))
+    layer.W_q = torch.nn.Parameter(layer.W_q.to("meta"), requires_grad=False)
+    assert {buffer.device.type for name, buffer in layer.named_buffers() if "levels" in name} == {
+        "meta"
+    }
+    assert {t.device.type for t in layer.to("meta").buffers()} == {"meta"}
+
+
+def test_a_cast_of_the_model_does_not_round_the_levels(W, x):
+    layer = GemLiteLinear.from_coded(quantize_to_format(W, g.NF4))
+    y = layer(x.half())
+    assert torch.equal(layer.half()(x.half()), y) and torch.equal(layer.double()(x.half()), y)
+
+
+def test_the_operator_asks_for_the_levels_of_its_form(W, x):
+    layer = GemLiteLinear.from_coded(quantize_to_format(W, g.NF4))
+    tensors = layer.W_q, None, None, None, layer.channel_scales, None
+    operands = x.half(), None, *tensors, layer._form_text, ""
+    with pytest.raises(ValueError, match="need levels on cpu, got none"):
+        torch.ops.gemlite_edu.linear(*operands)
+    torch.library.opcheck(torch.ops.gemlite_edu.linear, (*operands, layer._levels))
+    integers = GemLiteLinear.from_coded(quantize_to_format(W, g.INT8))
+    tensors = integers.W_q, None, integers.scales, integers.zeros, integers.channel_scales, None
+    with pytest.raises(ValueError, match="need no levels, got levels on cpu"):
+        operands = x.half(), None, *tensors, integers._form_text, "", layer._levels
+        torch.ops.gemlite_edu.linear(*operands)
+
+
+def test_a_program_exported_with_its_levels_inside_is_refused(W, x):
+    layer = GemLiteLinear.from_coded(quantize_to_format(W, g.NF4))
+    *ints, _ = json.loads(layer._form_text)
+    old = json.dumps([*ints, g.NF4.to_text()])
+    with pytest.raises(ValueError, match="export its model again"):
+        tensors = layer.W_q, None, None, None, layer.channel_scales, None
+        torch.ops.gemlite_edu.linear(x.half(), None, *tensors, old, "")
+
+
+FIXED_TEXTS = {  # with levels inside, as pair_table wrote them before levels were a tensor
+    "prepare_pairs": """
+__constant__ float LEVELS[4] = {-1.0f, 0.0f, 0.5f, 2.0f};
+__shared__ half2 both[4];
+__device__ void prepare_pairs() {
+  if (threadIdx.x < 4) both[threadIdx.x] = __float2half2_rn(LEVELS[threadIdx.x]);
+}""",
+    "dequant_pair": """
+__host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
+__device__ half2 dequant_pair(uint32_t pairs, int f) {
+  const uint32_t codes = pairs >> 2 * f;
+  return __lows2half2(both[codes & 3], both[codes >> 16 & 3]);
+}""",
+}
+
+
+def test_a_text_with_levels_inside_still_decodes(W, x):
+    mine = Format(2, levels=(-1, 0, 0.5, 2), texts=FIXED_TEXTS)
+    layer = GemLiteLinear.from_coded(quantize_to_format(W, mine))
+    again = GemLiteLinear(trusted_texts=FIXED_TEXTS)
+    again.load_state_dict(layer.state_dict())
+    of_table = GemLiteLinear.from_coded(quantize_to_format(W, replace(mine, texts=None)))
+    y = again.forward_manual(x.half(), "GEMV_FAST")
+    assert torch.equal(y, of_table.forward_manual(x.half(), "GEMV_FAST"))
+
+
+def test_a_text_that_takes_levels_needs_a_format_with_levels(W):
+    mine = replace(g.INT4, texts=g.pair_table(g.NF4))
+    with pytest.raises(ValueError, match="takes levels, and the format has none"):
+        GemLiteLinear.from_coded(quantize_to_format(W, mine))
 
 
 def test_triton_kernels_are_refused_for_levels(W, x):

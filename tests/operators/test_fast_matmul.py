@@ -109,5 +109,5 @@ def test_x_of_three_dimensions_is_padded_along_K():
     types = Types(FP16, FP32, weight.scales.dtype, weight.zeros.dtype)
     x = torch.ones(2, 3, 100, dtype=FP16)
     product = GEMV_FAST.prepared(x.shape, 2, types, weight.layout, weight.mode, x.device)
-    y = product(x, *(weight.words, weight.scales, weight.zeros), None, None, None)
+    y = product(x, *(weight.words, weight.scales, weight.zeros), None, None, None, None)
     torch.testing.assert_close(y, torch.full((2, 3, 2), 100.0))

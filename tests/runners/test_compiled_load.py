@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gemlite_edu import load, pack_bitnet_2bit, pack_warped_int32, quantize_linear
+from gemlite_edu import load, pack_bitnet_2bit, pack_warped_int32, pair_table, quantize_linear
 from gemlite_edu.runners.kernel import Kernel
 
 K, N = 256, 48
@@ -75,6 +75,44 @@ def test_an_own_text_is_part_of_the_recipe(fresh_compiler):
     x = torch.ones(1, K).half()
     y = torch.compile(layer, fullgraph=True, backend="aot_eager")(x)
     assert torch.equal(y, layer(x)) and y.unique().item() == 2 * 32 + 1
+
+
+class Coded(torch.nn.Module):
+    """A user's layer whose levels are data: the kernel is everybody's."""
+
+    kernel = load("gemv_a16wn_fast", nbits=4, replace=pair_table(range(16)))
+
+    def __init__(self, levels):
+        super().__init__()
+        self.register_buffer("levels", levels)
+        words, self.scales, self.zeros = self.kernel.pack(torch.arange(16).byte()[None], 1.0, 0.0)
+        self.register_buffer("words", words)
+
+    def forward(self, x):
+        return self.kernel(x, self.words, self.scales, self.zeros, levels=self.levels)
+
+
+def test_levels_are_operands_of_the_operator(fresh_compiler):
+    graphs, x = [], torch.eye(16).half()
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return graph
+
+    for seed in range(10):
+        levels = torch.randn(16, generator=torch.Generator().manual_seed(seed))
+        compiled = torch.compile(Coded(levels), fullgraph=True, backend=backend)
+        assert torch.equal(compiled(x)[:, 0], levels.half())
+    assert len(graphs) == 1
+
+
+def test_the_levels_of_a_table_are_part_of_the_recipe(fresh_compiler):
+    table = load("gemv_a16wn_fast", nbits=4, replace=pair_table(range(16, 0, -1)))
+    layer = Layer(table, *table.pack(torch.arange(16).byte()[None], 1.0, 0.0))
+    y = torch.compile(layer, fullgraph=True, backend="aot_eager")(torch.eye(16).half())
+    assert y.flatten().tolist() == [level + 1 for level in range(16, 0, -1)]
+    operands = torch.eye(16).half(), *layer.operands, *[None] * 5, table.recipe
+    torch.library.opcheck(torch.ops.gemlite_edu.kernel, (*operands, torch.ones(16)))
 
 
 def test_a_kernel_with_a_changed_source_is_no_operator(fresh_compiler):

@@ -66,7 +66,7 @@ class Launch:
 def test_a_cuda_kernel_has_the_same_parts(monkeypatch):
     launched = []
     launch = Launch(launched)
-    operands = [f"operand {i}" for i in range(10)]
+    operands = [f"operand {i}" for i in range(11)]
 
     def linear_at_once(*given):
         linear_op._prepared("how")(*given)

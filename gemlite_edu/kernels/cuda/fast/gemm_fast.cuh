@@ -6,6 +6,7 @@
 //   x_image        x (M, K) half as arrange_for_mma.cu (16 ROWS) or arrange_for_wgmma.cu makes it
 //   W_packed       (N, K)       (tiles, N, 16) words: packing/plane_tiles.py; N a multiple of 8
 //   scales, zeros  (groups, N)  SCALE_T, ZERO_T; a MODE without one leaves it out
+//   levels         (count)      float, null if the text in prepare_pairs takes none
 //   y              (M, N)       Y_T: * channel_scales (N) CHANNEL_T * token_scales (M) + bias (N) BIAS_T
 //
 // Grid: clusters of SPLITS = 1, 2 or 4 blocks for the tiles of y, ROWS x BLOCK_N. Of the first
@@ -17,6 +18,7 @@
 #include <cuda_bf16.h>
 
 #include "cluster.cuh"
+#include "levels.cuh"
 #include "tensor_core.cuh"
 #include "weight_modes.cuh"
 
@@ -61,14 +63,14 @@ using Totals = float[TILES][COLUMNS][4];
 __global__ void __launch_bounds__(THREADS, 1)
 gemm(const unsigned char* x_image, const uint4* W_packed, const SCALE_T* scales,
      const ZERO_T* zeros, const CHANNEL_T* channel_scales, const float* token_scales,
-     const BIAS_T* bias, Y_T* y, int M, int N, int K, int whole_clusters) {
+     const BIAS_T* bias, const float* levels, Y_T* y, int M, int N, int K, int whole_clusters) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const int warp_id = threadIdx.x / WARP_SIZE, lane_id = threadIdx.x % WARP_SIZE;
   const Share own = own_share(whole_clusters, M, N, K);
   if (warp_id == WORKERS && lane_id == 0) make_barriers(shared);
   if (own.rows < BLOCK_N) clear_rows(shared, own.rows);
-  prepare_pairs();
+  prepare_with(prepare_pairs, levels);
   __syncthreads();
   let_next_kernel_begin();
   if (HAS_OWN_ROOM && own.is_split) cluster_arrive();

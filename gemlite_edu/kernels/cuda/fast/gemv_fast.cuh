@@ -7,12 +7,13 @@
 //   W_packed       (N, K)       words of packing/plane_tiles.py, or of packing/piece_tiles.py where
 //                               W_NBITS is not CODE_NBITS; aligned likewise
 //   scales, zeros  (groups, N)  SCALE_T, ZERO_T; a MODE without one leaves it out
+//   levels         (count)      float, null if the text in prepare_pairs takes none
 //   y              (M, N)       Y_T: * channel_scales (N) CHANNEL_T * token_scales (M) + bias (N) BIAS_T
 //
 // A step is STEP codes along k of TILE_N outputs, for one warp: gemv_fast_blocks.cuh. Lane 4 g + t
 // takes rows g and g + 8 of every 16 and the codes 4 t to 4 t + 3 of every 16 along k: which k comes
 // when is up to us.
-// The including file defines prepare_pairs, dequant_pair and offset_of.
+// The including file defines dequant_pair, offset_of, and prepare_pairs, which may take the levels.
 // claim: x 16 sectors/request, W_packed 16 or 8 sectors/request, scales 1 or 2 sectors/request
 #pragma once
 #include "tensor_core.cuh"

@@ -3,7 +3,8 @@
 // PARTS, THREADS, TILE_N, gemv_fast_x.cuh, and
 //
 //   Words, Step, load_step  what a lane reads of TILE_N outputs in a step, STEP along k
-//   XPart, prepare_x        what is to be known of x in a part of a step, and what finds it out
+//   XPart, prepare_x        what is to be known of x in a part of a step, and what finds it out; it
+//                           also hands the levels on, null if there are none
 //   Totals, add_step        what a lane adds up of its outputs, and a step's share of it
 //   hand_in                 writes totals to a warp's (TILE_N, ROWS) in shared memory, and clears them
 //
@@ -14,8 +15,8 @@
 
 __global__ void __launch_bounds__(THREADS)
 gemv(const X_T* x, const Words* W_packed, const SCALE_T* scales, const ZERO_T* zeros,
-     const CHANNEL_T* channel_scales, const float* token_scales, const BIAS_T* bias, Y_T* y, int M,
-     int N, int K) {
+     const CHANNEL_T* channel_scales, const float* token_scales, const BIAS_T* bias,
+     const float* levels, Y_T* y, int M, int N, int K) {
   extern __shared__ uint4 x_shared[];  // then x_parts and partial
   const int steps = ceil_div(K, STEP), first_m = blockIdx.y * ROWS;
   XPart* x_parts = reinterpret_cast<XPart*>(&x_shared[steps * PLANES * ROWS * 2]);
@@ -26,7 +27,7 @@ gemv(const X_T* x, const Words* W_packed, const SCALE_T* scales, const ZERO_T* z
   fetch_x(x + static_cast<size_t>(first_m) * K, x_shared, M - first_m, K, steps * STEP);
   int tile = block, step = warp_id;
   Step next = load_step(W_packed, scales, zeros, N, steps, tile * TILE_N, step);
-  prepare_x(x_shared, x_parts, steps * STEP);
+  prepare_x(x_shared, x_parts, steps * STEP, levels);
   __syncthreads();
 
   float* own_partial = &partial[warp_id * TILE_N * ROWS];

@@ -1,7 +1,8 @@
 // The part of gemv_fast.cuh that adds up x over the codes that share a scale.
-// In scope: PLANE, FIELDS, PART, ROWS, OFFSETS, offset_of.
+// In scope: PLANE, FIELDS, PART, ROWS, OFFSETS, offset_of, prepare_pairs.
 #pragma once
 #include "gemv_fast_x.cuh"
+#include "levels.cuh"
 
 // Of a part of a row: {sum of x, sum of x times its offsets}, and z: what undoes its scaling.
 using XPart = std::conditional<IS_HALF, float2, float4>::type;
@@ -23,8 +24,9 @@ __device__ inline float sum_of_part(float value) {
   return value;
 }
 
-__device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K) {
-  prepare_pairs();  // while x is on its way
+__device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K,
+                                 const float* levels) {
+  prepare_with(prepare_pairs, levels);  // while x is on its way
   for_own_halves(x_shared, padded_K, [&](int m, int k, const uint32_t (&pairs)[4], float power) {
     float sum = 0.0f, offsets = 0.0f;
     #pragma unroll
