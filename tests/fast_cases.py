@@ -114,7 +114,7 @@ class Case:
 FACTORS = {
     "nbits": [8, 7, 6, 5, 4, 3, 2, 1],
     "M": [1, 2, 11],
-    "N": [1, 33, 130],
+    "N": [1, 33, 124],
     "least_K": [1, 100, 1100],
     "group_size": [None, 16, 32, 128, 512],
     "x_dtype": [FP16, BF16],
@@ -125,7 +125,7 @@ FACTORS = {
 }
 FACTORS_ON_A_GPU = FACTORS | {
     "M": [1, 2, 3, 4, 5, 8, 9, 17],
-    "N": [1, 16, 33, 300, 1100],
+    "N": [1, 16, 33, 300, 1020],
     "group_size": [None, 16, 32, 64, 128, 512],
     "least_K": [8, 1000, 4096, 11008, 14340],
     "machine": [MANY_BLOCKS, FEW_BLOCKS, LITTLE_MEMORY],

@@ -13,9 +13,12 @@ from gemlite_edu.packing.sparse_1in2 import SparseTiles
 
 FLOATS = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16", torch.float32: "float"}
 
-_LONG_PART, _SHORT_PART = 128, 32
-# {nbits: warps per block}, limited by registers; a launch uses fewer if a row of W has fewer steps.
-_WARPS = {8: 32, 7: 16, 6: 16, 5: 16, 4: 32, 3: 16, 2: 16, 1: 16}
+_SHORT_PART = 32
+
+# Registers set the limits.
+_WARPS_OF_ONE_TILE = {8: 32, 7: 16, 6: 16, 5: 16, 4: 32, 3: 16, 2: 16, 1: 16}
+_WARPS_OF_TWO_TILES = 16
+_ONE_TILE_ONLY = (5, 7)
 
 
 class Types(NamedTuple):
@@ -87,21 +90,24 @@ class FastWeights:
         """Codes of a step that share a scale."""
         return min(self.group_size or self.step, self.step)
 
-    @cached_property
-    def tile_n(self):
-        """Outputs that a warp computes: one tensor-core tile, or two if codes have few bits."""
-        return 32 if self.nbits <= 2 and self.part >= _LONG_PART else 16
+    def most_tiles(self, rows):
+        """Tensor-core tiles of 16 outputs for which a warp has registers, for rows of x: 1 or 2."""
+        if self.nbits in _ONE_TILE_ONLY or (self.nbits == 3 and rows == 8):
+            return 1
+        most_parts = 2 if self.nbits == 3 or rows == 8 else 4
+        return 2 if self.part >= _SHORT_PART and self.step <= most_parts * self.part else 1
 
     @property
     def text(self):
         """The name, in `sources`, of the CUDA text for these weights."""
         return "gemv_a16w4to8_fast" if self.nbits >= 4 else "gemv_a16w1to3_fast"
 
-    @property
-    def warps(self):
-        """Warps per block, limited by registers; a launch uses fewer when K is short."""
+    def warps(self, tiles):
+        """Warps per block if each computes so many tiles; a launch uses fewer when K is short."""
+        if tiles == 2:
+            return _WARPS_OF_TWO_TILES
         has_many_scales = self.part < _SHORT_PART and self.nbits < 8
-        return _WARPS[self.nbits] // (2 if has_many_scales else 1)
+        return _WARPS_OF_ONE_TILE[self.nbits] // (2 if has_many_scales else 1)
 
     @property
     def defines(self):
@@ -110,7 +116,6 @@ class FastWeights:
             "W_NBITS": self.field_bits,
             "CODE_NBITS": self.nbits,
             "MODE": self.mode.name,
-            "TILES": self.tile_n // 16,
         }
 
     def bytes_of_a_part(self, x_dtype):
@@ -133,9 +138,7 @@ class SparseWeights:
     nbits = 4  # a byte holds two weights
     hole_bytes = 0
     step = SparseTiles.tile
-    tile_n = 16
     text = "gemv_a16w7_sparse_fast"
-    warps = 16
     defines = {}
 
     def __post_init__(self):
@@ -146,6 +149,14 @@ class SparseWeights:
     def layout(self, K):
         """The `SparseTiles` for rows of K weights; ValueError if group_size does not divide K."""
         return SparseTiles(K, self.group_size)
+
+    def most_tiles(self, _rows):
+        """Tensor-core tiles of 16 outputs that a warp computes at once."""
+        return 1
+
+    def warps(self, _tiles):
+        """Warps per block; a launch uses fewer when K is short."""
+        return 16
 
     @property
     def part(self):

@@ -157,9 +157,10 @@ def plan_gemv(M, N, K, types, weights, machine):
     limit = machine.shared_bytes_per_block - weights.hole_bytes
     rows = rows_in_one_pass(M)
     while rows:
-        need = _Need.of(K, rows, types.x, weights)
+        tiles = _tiles_of_a_warp(N, K, rows, weights, machine.multiprocessors)
+        need = _Need.of(K, rows, tiles, types.x, weights)
         most_tiles = (limit - need.x_bytes) // need.bytes_of_a_tile
-        turns = -(-N // (weights.tile_n * machine.multiprocessors * max(most_tiles, 1)))
+        turns = -(-N // (need.tile_n * machine.multiprocessors * max(most_tiles, 1)))
         # A block loads x once per turn, which must be little compared with the turn's codes.
         is_little = turns == 1 or rows == 1 or 2 * rows <= most_tiles * weights.nbits
         if most_tiles >= 1 and is_little:
@@ -171,28 +172,42 @@ def plan_gemv(M, N, K, types, weights, machine):
     )
 
 
+def _tiles_of_a_warp(N, K, rows, weights, multiprocessors):
+    """Tensor-core tiles that a warp computes at once: with two it reads x half as often.
+
+    Two, unless a block would then compute more outputs than with one, or a warp with little to read
+    of x would have no second step to load while it computes the first.
+    """
+    turns_of_one, turns_of_two = (-(-N // (16 * tiles * multiprocessors)) for tiles in (1, 2))
+    steps = -(-K // weights.step)
+    is_worth_it = rows > 1 or turns_of_two * steps >= 2 * min(weights.warps(2), steps)
+    return weights.most_tiles(rows) if turns_of_one == 2 * turns_of_two and is_worth_it else 1
+
+
 class _Need(NamedTuple):
     """What a block needs: rows, warps, and shared memory for x and for the sums of each tile."""
 
     rows: int
     warps: int
+    tile_n: int
     x_bytes: int
     bytes_of_a_tile: int
 
     @classmethod
-    def of(cls, K, rows, x_dtype, weights):
-        steps = -(-K // weights.step)
+    def of(cls, K, rows, tiles, x_dtype, weights):
+        steps, tile_n = -(-K // weights.step), 16 * tiles
         padded_K = steps * weights.step
-        warps, parts = min(weights.warps, steps), padded_K // weights.part
+        warps, parts = min(weights.warps(tiles), steps), padded_K // weights.part
         x_bytes = rows * (2 * padded_K + weights.bytes_of_a_part(x_dtype) * parts)
-        return cls(rows, warps, x_bytes, rows * warps * weights.tile_n * 4)
+        return cls(rows, warps, tile_n, x_bytes, rows * warps * tile_n * 4)
 
     def plan(self, shape, types, weights, most_blocks):
         """The `Plan` with at most `most_blocks` blocks."""
         M, N, _ = shape
-        tiles = -(-N // weights.tile_n)
+        tiles = -(-N // self.tile_n)
         blocks = min(most_blocks, tiles)
         defines = weights.defines | {
+            "TILES": self.tile_n // 16,
             "GROUP_SIZE": weights.group_size or WHOLE_ROW,
             "WARPS": self.warps,
             "ROWS": self.rows,

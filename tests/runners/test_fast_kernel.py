@@ -53,15 +53,31 @@ def plan(M, N, K, nbits, group_size=128, x_dtype=FP16, machine=MANY_BLOCKS):
 
 
 def test_a_block_of_each_multiprocessor_takes_several_tiles():
-    launch = plan(1, 4096, 4096, nbits=4)
+    launch = plan(1, 5120, 4096, nbits=4)
     assert (launch.grid, launch.threads) == ((132, 1), 1024)
-    assert launch.integers == (1, 4096, 4096)
-    assert launch.shared_bytes == 2 * 4096 + 8 * 32 + 4 * 2 * 32 * 16
+    assert launch.integers == (1, 5120, 4096)
+    assert launch.shared_bytes == 2 * 4096 + 8 * 32 + 4 * 3 * 32 * 16
 
 
 def test_five_long_rows_of_x_take_two_passes():
     launch = plan(5, 16384, 16384, nbits=4)
     assert (launch.grid, launch.defines["ROWS"]) == ((132, 2), 4)
+
+
+@pytest.mark.parametrize(
+    ("M", "N", "nbits", "group_size", "tiles"),
+    [
+        (1, 11008, 4, 128, 2),
+        (1, 11008, 4, 32, 2),
+        (8, 11008, 4, 32, 1),  # too few registers for the scales of 8 rows
+        (1, 11008, 5, 128, 1),  # and for the words of 5 bits
+        (1, 5120, 4, 128, 1),  # 160 double tiles would take 132 blocks as long as 264
+        (1, 4096, 3, 128, 1),  # each of 16 warps would have one step of 256
+        (4, 4096, 3, 128, 2),
+    ],
+)
+def test_a_warp_computes_two_tiles_where_that_is_sooner(M, N, nbits, group_size, tiles):
+    assert plan(M, N, 4096, nbits, group_size).defines["TILES"] == tiles
 
 
 def test_a_block_has_no_more_warps_than_steps():
@@ -89,7 +105,7 @@ def test_a_launch_fits_the_machine(nbits, x_dtype):
         limit = {(9, 0): 227, (8, 6): 99, (7, 5): 64}[machine[0]] * 1024
         assert launch.shared_bytes <= limit and launch.threads <= 1024
         blocks, passes = launch.grid
-        assert blocks <= -(-N // FastWeights(nbits, group_size).tile_n)
+        assert blocks <= -(-N // (16 * launch.defines["TILES"]))
         assert passes == -(-M // launch.defines["ROWS"])
 
 
