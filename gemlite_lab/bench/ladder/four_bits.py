@@ -6,7 +6,7 @@ read 4.5 TB/s.
 
 from gemlite_lab.bench.ladder.idea import Idea, Shape
 
-SHAPE = Shape(warps=32, blocks=1)
+SHAPE = Shape(warps=16, blocks=1, rows=32)
 
 _FETCH_X = (
     "  fetch_x(x + static_cast<size_t>(first_m) * K, x_shared, M - first_m, K, steps * STEP);\n"
@@ -193,10 +193,17 @@ _ONE_ROW = Idea(
         ("if (m < ROWS && (ROWS > 2 || t < 2))", "if (m < ROWS && t == 0)"),
     ),
 )
+_MORE_ROWS = Idea(
+    "32 rows a warp",
+    "What a warp reads of x serves two tiles of 16 rows; 16 warps are enough then.",
+    "Half as many reads of x for each weight, and the loop's own instructions count half. As many "
+    "words are on their way: half the warps, each with twice as many.",
+    shape={"rows": 16, "warps": 32},
+)
 
 IDEAS = (
     *(_TENSOR_CORES, _BIG_LOADS, _SPLIT_K, _MAGIC, _LOP3, _AHEAD, _STAY, _SHARED_X, _PER_GROUP),
-    *(_OFFSET, _X_FIRST, _READ_ONCE, _NEIGHBOURS, _ONE_ROW),
+    *(_OFFSET, _X_FIRST, _READ_ONCE, _NEIGHBOURS, _ONE_ROW, _MORE_ROWS),
 )
 
 _ADVANCE = """\
@@ -208,7 +215,7 @@ _FAR = "load_step(W_packed, scales, zeros, N, steps, far_tile * TILE_N, far_step
 _TWO_AHEAD = Idea(
     "two steps ahead",
     "A warp has the words of two steps on their way.",
-    "64 KB on their way, where 24 are enough. And words take registers, of which a lane has 64.",
+    "64 KB on their way, where 24 are enough. And words take registers, of which a lane has 128.",
     edits=(
         (
             f"  Step next = {_COMING};\n",
@@ -232,16 +239,16 @@ _TWO_AHEAD = Idea(
     ),
 )
 _TWO_BLOCKS = Idea(
-    "two blocks of 16 warps",
+    "two blocks of 8 warps",
     "Two smaller blocks on a multiprocessor: one may work while the other starts or ends.",
     "As many warps, and x is copied and added up twice.",
-    shape={"warps": 16, "blocks": 2},
+    shape={"warps": 8, "blocks": 2},
 )
 _NO_STAY = Idea(
     "a block for each tile",
     "Blocks do not stay any more.",
-    "x is copied and added up for every tile: up to 2 times instead of once on a multiprocessor at "
-    "4096 rows, 8 times at 16384.",
+    "x is copied and added up for every pair of tiles: once on a multiprocessor at 4096 rows, as "
+    "before, but 4 times instead of once at 16384.",
     shape={"blocks": None},
 )
 
