@@ -2,6 +2,7 @@
 
 import torch
 
+from gemlite_edu.kernels.machine import Machine
 from gemlite_edu.layers.explain import explained
 from gemlite_edu.layers.saved_layer import SavedLayer
 from gemlite_edu.numbers.activations import (
@@ -34,6 +35,7 @@ _ARGUMENTS = (
     *("input_dtype", "output_dtype", "acc_dtype", "scaled_activations"),
 )
 _DEVICES = ("cpu", "cuda", "meta")
+HERE = object()  # the machine on which a layer is
 
 
 class GemLiteLinear(SavedLayer):
@@ -50,11 +52,12 @@ class GemLiteLinear(SavedLayer):
     has them. The layer has no backward.
     Source: GemLite, whose API it follows.
 
-    >>> layer = GemLiteLinear(4, group_size=32, in_features=64, out_features=2)
-    >>> W_q = torch.full((2, 64), 9, dtype=torch.uint8)
-    >>> layer = layer.pack(W_q, torch.full((2, 2), 0.5), torch.full((2, 2), 8.0))
-    >>> layer.explain(M=1).splitlines()[0]
-    'M = 1: GEMV, gemv'
+    >>> from gemlite_edu.kernels.machine import H200
+    >>> layer = GemLiteLinear(4, group_size=128, in_features=256, out_features=8)
+    >>> W_q = torch.full((8, 256), 9, dtype=torch.uint8)
+    >>> layer = layer.pack(W_q, torch.full((8, 2), 0.5), torch.full((8, 2), 8.0))
+    >>> layer.explain(M=1, machine=H200).splitlines()[0]
+    'M = 1: GEMV_FAST, gemv_a16wn_fast'
     """
 
     cache_config = staticmethod(tuning.save)
@@ -255,20 +258,31 @@ class GemLiteLinear(SavedLayer):
         if self._form_text is None:
             raise ValueError("this layer has no weights yet: call pack, or load_state_dict")
 
-    def explain(self, M=1):
+    def explain(self, M=1, machine=HERE):
         """Describe how the layer multiplies M rows of x: the kernel, the rule that chose it, the
-        modes and the dtypes."""
+        modes and the dtypes.
+
+        machine: a `Machine` such as `H200`, to ask what the layer would do there; None: a GPU for
+        which there is no nvcc. By default the layer tells what it does where it is.
+        """
         if not is_int(M):
             raise ValueError(f"M must be an int of at least 1, got {M!r}")
-        return explained(self, self._problem(M))
+        return explained(self, self._problem(M, machine))
 
-    def limits(self):
-        """((most rows, kernel), ...): the largest M that each kernel handles; None: any M."""
-        return limits(self._problem(M=1))
+    def limits(self, machine=HERE):
+        """((most rows, kernel), ...): the largest M that each kernel handles; None: any M.
 
-    def _problem(self, M):
+        machine: as for `explain`.
+        """
+        return limits(self._problem(1, machine))
+
+    def _problem(self, M, machine):
         self._check_packed()
-        return self._form.problem(M, self.W_q.device)
+        if machine is HERE:
+            return self._form.problem(M, self.W_q.device)
+        if machine is not None and not isinstance(machine, Machine):
+            raise TypeError(f"machine must be a Machine such as H200, or None, got {machine!r}")
+        return self._form.problem_on(machine, M)
 
     def extra_repr(self):
         """The sizes, width, group size and dtypes."""

@@ -28,8 +28,14 @@ MATMUL_TYPES = {
     "GEMM": "gemm",
     "DEQUANTIZE": "dense weights, once for each call, and the library's product",
 }
+_HALVES = (torch.float16, torch.bfloat16)
 _ROUNDING = ("DEQUANTIZE", "GEMM_FAST")  # these types round the weights to the dtype of x
 _NOTHING = "__global__ void nothing() {}"
+
+
+def triton_reads(layout, decoders):
+    """True for weights that are integers in `PlaneTiles`, or numbers."""
+    return decoders == () and not isinstance(layout, PieceTiles)
 
 
 class Problem(NamedTuple):
@@ -39,6 +45,7 @@ class Problem(NamedTuple):
     machine: the GPU that runs CUDA kernels; None if only Triton kernels can run.
     is_captured: a CUDA graph captures the product, so a call costs the host no time.
     decoders: texts for the holes of the fast kernels, as `decoders` returns them.
+    is_interpreted: the weights are on a CPU, where Triton interprets its kernels.
     """
 
     M: int
@@ -50,6 +57,7 @@ class Problem(NamedTuple):
     machine: Machine | None
     is_captured: bool = False
     decoders: tuple | None = ()
+    is_interpreted: bool = False
 
     def has(self, name):
         """True if the problem's machine runs that one of `FAST`, which takes these operands."""
@@ -60,8 +68,14 @@ class Problem(NamedTuple):
 
     @property
     def has_triton(self):
-        """True if the Triton kernels read these weights: integers in `PlaneTiles`, or numbers."""
-        return self.decoders == () and not isinstance(self.layout, PieceTiles)
+        """True if the Triton kernels read these weights."""
+        return triton_reads(self.layout, self.decoders)
+
+    @property
+    def torch_is_sooner(self):
+        """True for codes on a CPU that torch decodes: it is sooner than a simulated kernel."""
+        is_float = self.x_dtype in _HALVES and self.y_dtype in (*_HALVES, torch.float32)
+        return self.is_interpreted and is_float and self.layout.nbits is not None
 
     @property
     def weights(self):
@@ -106,6 +120,12 @@ def _is_sooner_fused(problem):
 
 
 RULES = (
+    Rule(
+        "DEQUANTIZE",
+        None,
+        "on a CPU kernels are simulated, and torch multiplies by dense weights sooner",
+        lambda problem: problem.torch_is_sooner,
+    ),
     Rule(
         "GEMV_FAST",
         4,

@@ -10,7 +10,7 @@ from gemlite_edu.kernels.decoders import Coding
 from gemlite_edu.numbers.checks import check_group_size, check_size, is_int
 from gemlite_edu.numbers.dtypes import DType, name_of
 from gemlite_edu.numbers.weight_modes import WeightMode
-from gemlite_edu.operators.choose import Problem, machine_for_cuda
+from gemlite_edu.operators.choose import Problem, machine_for_cuda, triton_reads
 from gemlite_edu.packing.piece_tiles import PieceTiles
 from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
 from gemlite_edu.packing.rows_cols import WORD_DTYPES
@@ -114,14 +114,19 @@ class Form:
 
     @property
     def has_triton(self):
-        """True if the Triton kernels read these weights: integers in `PlaneTiles`, or numbers."""
-        return self.decoders == () and not self.in_pieces
+        """True if the Triton kernels read these weights."""
+        return triton_reads(self.layout, self.decoders)
 
-    def problem(self, M, device, is_captured=False):
+    def problem(self, M, device):
         """The `Problem` for M rows of x on the device."""
-        N, operands = self.out_features, self.operands
-        machine = machine_for_cuda(*operands, N, device)
-        return Problem(M, N, *operands, self.keeps_16_bits, machine, is_captured, self.decoders)
+        machine = machine_for_cuda(*self.operands, self.out_features, device)
+        is_interpreted = machine is None and device.type == "cpu"
+        return self.problem_on(machine, M)._replace(is_interpreted=is_interpreted)
+
+    def problem_on(self, machine, M):
+        """The same on a GPU; machine None: one for which there is no nvcc."""
+        N, keeps_16_bits = self.out_features, self.keeps_16_bits
+        return Problem(M, N, *self.operands, keeps_16_bits, machine, decoders=self.decoders)
 
     @cached_property
     def decoders(self):

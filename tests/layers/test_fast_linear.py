@@ -153,10 +153,11 @@ def test_what_no_cuda_kernel_takes_stays_with_triton(as_on_a_gpu, options):
         assert layer(x).shape == (2, N)
 
 
-def test_on_the_cpu_triton_is_chosen_and_the_simulator_must_be_named():
+def test_on_the_cpu_dense_weights_are_chosen_and_the_simulator_must_be_named():
     problem = make(4, 128, N=N, K=K)
     x = activations(1, K)
-    assert problem.layer.explain(1).startswith("M = 1: GEMV, gemv")
+    assert problem.layer.explain(1).startswith("M = 1: DEQUANTIZE, ")
+    problem.assert_right(problem.layer(x), x)
     problem.assert_right(problem.layer.forward_manual(x, "GEMV_FAST"), x, kernel="GEMV_FAST")
 
 

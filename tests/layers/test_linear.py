@@ -20,7 +20,7 @@ from gemlite_edu.layers import gemlite_linear as linear_module
 from gemlite_edu.numbers import reference
 from gemlite_edu.numbers.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.operators import linear_op
-from gemlite_edu.operators.choose import MATMUL_TYPES
+from gemlite_edu.operators.choose import MATMUL_TYPES, Problem
 from gemlite_edu.operators.pack import TENSORS
 from gemlite_edu.packing.rows_cols import pack_over_cols, pack_over_rows
 
@@ -279,7 +279,7 @@ def test_accumulation_in_fp16_is_a_choice(x):
     """Of tensor cores: the interpreter has none, and computes as ever."""
     problem = make(4, 64, acc_dtype=DType.FP16)
     problem.assert_right(problem.layer.forward_manual(x), x)
-    assert "float16" in problem.layer.explain(20)
+    assert "float16" in problem.layer.explain(20, machine=None)
 
 
 # What pack takes
@@ -899,15 +899,16 @@ def not_said_yet():
 
 
 def test_the_notice_comes_once_on_stdout(not_said_yet, layer, x, capsys):
-    layer(x)
+    layer.forward_manual(x, "GEMV")
     said = capsys.readouterr()
     assert said.out.startswith(NOTICE) and said.out.count("\n") == 1 and said.err == ""
-    layer(x)
-    make(2).layer(x)
+    layer.forward_manual(x, "GEMV")
+    make(2).layer.forward_manual(x, "GEMM")
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_compiled_layer_gives_the_notice_too(fresh_compiler, not_said_yet, layer, x, capsys):
+def test_a_compiled_layer_gives_the_notice_too(fresh_compiler, not_said_yet, capsys):
+    layer, x = make(8, weights=torch.int8).layer, activations(3, K)
     compiled = torch.compile(layer, fullgraph=True, backend="eager")
     compiled(x)
     compiled(x)
@@ -935,7 +936,7 @@ def test_many_rows_are_dequantized_only_where_x_and_y_have_one_16_bit_type(x, y)
     layer = make(4, 64, N=2, K=64, x=x, y=y).layer
     is_alike = x == y and x in (DType.FP16, DType.BF16)
     last = "DEQUANTIZE" if is_alike else "GEMM"
-    assert layer.limits() == ((1, "GEMV"), (64, "GEMM_SPLITK"), (None, last))
+    assert layer.limits(machine=None) == ((1, "GEMV"), (64, "GEMM_SPLITK"), (None, last))
 
 
 @pytest.mark.parametrize(
@@ -949,7 +950,7 @@ def test_many_rows_are_dequantized_only_where_x_and_y_have_one_16_bit_type(x, y)
 def test_explain_says_which_rule_fired(options, weights):
     layer = make(**options).layer
     for M, words in ((1, "one row needs each weight once"), (64, "programs share K")):
-        _, second, *_ = lines = layer.explain(M).splitlines()
+        _, second, *_ = lines = layer.explain(M, machine=None).splitlines()
         assert second == f"{weights}:"
         (why,) = [line for line in lines if line.startswith("why ")]
         assert words in why and why.split()[1].strip(":") in lines[0]
@@ -1104,17 +1105,22 @@ def ran(monkeypatch):
         names.append(name)
         return torch.zeros(len(x), weight.N, dtype=epilogue.y_dtype)
 
-    def by_library(x, weight, epilogue):
+    def with_dense(x, weight, *others):
         names.append("DEQUANTIZE")
-        return torch.zeros(len(x), weight.N, dtype=epilogue.y_dtype)
+        return torch.zeros(len(x), weight.words.shape[1], dtype=others[-1].y_dtype)
 
     monkeypatch.setattr(linear_op, "matmul", noted)
-    monkeypatch.setattr(linear_op, "_by_library", by_library)
+    monkeypatch.setattr(linear_op, "product_with_dense", with_dense)
+    monkeypatch.setattr(linear_op, "_by_library", with_dense)
     return names
 
 
+@pytest.mark.parametrize("takes_dense", [True, False])
 @pytest.mark.parametrize("name", KINDS)
-def test_explain_names_what_runs(name, ran):
+def test_explain_names_what_runs(name, takes_dense, ran, monkeypatch):
+    if not takes_dense:  # as on a GPU
+        monkeypatch.setattr(Problem, "torch_is_sooner", False)
+        monkeypatch.setattr(linear_op, "_prepared", linear_op._prepared.__wrapped__)
     layer = make(**KINDS[name]).layer
     kernels = {MATMUL_TYPES[kind]: kind for kind in KERNELS} | {"DEQUANTIZE": "DEQUANTIZE"}
     for M in (1, 2, 16, 64, 65, 128, 1000, 5000):
@@ -1462,7 +1468,7 @@ def test_dense_weights_are_not_used_where_they_lose_the_codes(input_dtype, zero,
     q = quantize_linear(torch.randn(N, K), 8)
     layer = GemLiteLinear(8, None, K, N, input_dtype, input_dtype)
     layer.pack(q.W_q, q.scales, torch.full((N, 1), zero))
-    assert fits == ("DEQUANTIZE" in layer.explain(M=1000).splitlines()[0])
+    assert fits == ("DEQUANTIZE" in layer.explain(M=1000, machine=None).splitlines()[0])
 
 
 @pytest.mark.parametrize(
@@ -1483,7 +1489,7 @@ def test_small_scales_keep_dense_weights(nbits, smallest, fits):
     scales = torch.full((N, 1), 2.0**-6)
     scales[3] = smallest
     layer = GemLiteLinear(nbits, None, K, N).pack(W_q, scales, 2.0 ** (nbits - 1))
-    assert fits == ("DEQUANTIZE" in layer.explain(M=1000).splitlines()[0])
+    assert fits == ("DEQUANTIZE" in layer.explain(M=1000, machine=None).splitlines()[0])
 
 
 def test_words_over_columns_may_be_transposed_as_gemlite_keeps_them():
