@@ -110,7 +110,8 @@ def _about(rows):
 
 
 def _several(rows, name):
-    return " and ".join(sorted({getattr(row, name) for row in rows}))
+    *first, last = sorted({getattr(row, name) for row in rows})
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _fastest_fp16(rows):
