@@ -1,6 +1,8 @@
 import os
+import sys
 
 import pytest
+from forked_kernels import fork_kernel
 from processor_time import ProcessorTime
 
 # These are learners' answers, which the checker's tests read as text and never import.
@@ -14,6 +16,10 @@ def pytest_configure(config):
     os.environ["GEMLITE_EDU_NVCC_BESIDE"] = "off"
     config.addinivalue_line("markers", f"{EVERY_CASE}: minutes of cases; `-m {EVERY_CASE}` runs it")
     config.pluginmanager.register(ProcessorTime(is_worker=hasattr(config, "workerinput")))
+    if config.getoption("nbval", False) and sys.platform == "linux":
+        from jupyter_client.provisioning import local_provisioner
+
+        local_provisioner.launch_kernel = fork_kernel
 
 
 def pytest_collection_modifyitems(config, items):

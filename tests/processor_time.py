@@ -9,6 +9,7 @@ import resource
 from collections import Counter
 from pathlib import Path
 
+import forked_kernels
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -20,9 +21,10 @@ _FOLDERS = {"notebooks": LESSONS, "solutions": LESSONS, os.path.join("tests", "c
 
 
 def seconds_so_far(*of):
-    """Processor time of this process and of the children that it has waited for."""
+    """Processor time of this process, of the children that it has waited for, of forked kernels."""
     of = of or (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, of))
+    own = sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, of))
+    return own + forked_kernels.seconds_so_far()
 
 
 def part_of(path):
