@@ -9,6 +9,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -21,9 +22,12 @@ def interpreting():
     """Within this context, functions jitted for the interpreter can be launched."""
     from triton.runtime import interpreter
 
-    own = _triton()
+    own, builder = _triton(), interpreter.interpreter_builder
     before = {place: dict(vars(place)) for place in (*own.builtins, interpreter)}
+    options = builder.options
     try:
+        # It would repeat all integer arithmetic in 64 bits, and only `debug` reports what it finds.
+        builder.options = replace(options, sanitize_overflow=options.debug)
         interpreter._patch_builtin = _patch_builtin
         interpreter._patch_lang_tensor = _patch_lang_tensor
         interpreter._get_np_dtype = _get_np_dtype
@@ -33,6 +37,7 @@ def interpreting():
             module.interpreter_semantic = interpreter.interpreter_semantic  # their code looks it up
         yield
     finally:
+        builder.options = options
         for place, names in before.items():
             for name in vars(place).keys() - names.keys():
                 delattr(place, name)
