@@ -1,4 +1,5 @@
 import os
+import shutil
 import sys
 
 import pytest
@@ -58,6 +59,17 @@ def addresses(monkeypatch):
 
     monkeypatch.setattr(Program, "run", watched)
     return found
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """A build cache that has the simulator's runner alone, because its build takes seconds."""
+    from gemlite_edu.runners.simulator.build import build_runner
+
+    runner, cache = build_runner().parent, tmp_path / "cache"
+    shutil.copytree(runner, cache / runner.name)
+    monkeypatch.setenv("GEMLITE_EDU_CACHE", str(cache))
+    return cache
 
 
 @pytest.fixture

@@ -200,11 +200,10 @@ __global__ void kernel(const float* x, float* y) {
     assert y.tolist() == [0, *range(0, 62, 2)]
 
 
-def test_what_only_notes_need_is_compiled_when_they_are_asked_for(inspect, monkeypatch, tmp_path):
-    monkeypatch.setenv("GEMLITE_EDU_CACHE", str(tmp_path / "cache"))
+def test_what_only_notes_need_is_compiled_when_they_are_asked_for(inspect, own_cache):
     report, _ = inspect("const float4 v = reinterpret_cast<const float4*>(x)[t % 16]; y[t] = v.y;")
-    assert report.findings == () and not [*tmp_path.glob("cache/*/partly_used.txt")]
-    shutil.rmtree(tmp_path / "cache")
+    assert report.findings == () and not [*own_cache.glob("*/partly_used.txt")]
+    shutil.rmtree(own_cache)
     (note,) = report.notes
     assert note.endswith("a GPU's compiler may load only those, one by one")
-    assert [*tmp_path.glob("cache/*/partly_used.txt")]
+    assert [*own_cache.glob("*/partly_used.txt")]
