@@ -1,6 +1,6 @@
-import sys
+import fcntl
+import multiprocessing
 from pathlib import Path
-from subprocess import Popen
 
 import pytest
 from measured_rows import measured
@@ -46,19 +46,41 @@ def test_a_file_with_other_columns_is_left_as_it_is(tmp_path):
     assert path.read_text() == "date,device\n2026-11-22,Card\n"
 
 
+def append_forty(path, name, start):
+    start.wait(60)
+    for i in range(40):
+        measurements.append(path, measured(f"{name} {i}", 1.0))
+
+
 def test_runs_that_append_at_once_lose_nothing(tmp_path):
     path = tmp_path / "bench_card.csv"
-    code = (
-        "import sys; from pathlib import Path; from gemlite_lab.bench import measurements as m\n"
-        "from measured_rows import measured\n"
-        "for i in range(40): m.append(Path(sys.argv[1]), measured(f'{sys.argv[2]} {i}', 1.0))"
-    )
-    start = [sys.executable, "-c", code, str(path)]
-    tests = str(Path(__file__).parent.parent)
-    runs = [Popen([*start, name], cwd=tests) for name in ("one", "two", "three")]
-    assert [run.wait() for run in runs] == [0, 0, 0]
+    context = multiprocessing.get_context("fork")  # they import nothing again
+    start = context.Barrier(3)
+    runs = [
+        context.Process(target=append_forty, args=(path, name, start))
+        for name in ("one", "two", "three")
+    ]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    assert [run.exitcode for run in runs] == [0, 0, 0]
     kernels = [row.kernel for row in measurements.read(path)]
     assert sorted(kernels) == sorted(f"{n} {i}" for n in ("one", "two", "three") for i in range(40))
+
+
+def test_a_run_waits_until_another_has_appended(tmp_path):
+    path = tmp_path / "bench_card.csv"
+    row = measured("a", 1.0)
+    run = multiprocessing.get_context("fork").Process(target=measurements.append, args=(path, row))
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        run.start()
+        run.join(0.3)
+        assert run.is_alive() and path.read_text() == ""
+        fcntl.flock(file, fcntl.LOCK_UN)
+        run.join()
+    assert measurements.read(path) == [row]
 
 
 def test_measurements_are_kept_in_the_repository():
