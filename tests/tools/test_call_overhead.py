@@ -6,6 +6,7 @@ import torch
 
 from gemlite_edu.core import GemLiteLinear
 from gemlite_edu.operators import linear_op
+from gemlite_edu.operators.choose import Problem
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "tools"))
 
@@ -14,7 +15,9 @@ import call_overhead
 
 @pytest.fixture
 def small(monkeypatch):
-    """A layer on the CPU; each call is made once, and its time is how many there were."""
+    """A layer as on a GPU; each call is made once, and its time is how many there were."""
+    monkeypatch.setattr(Problem, "torch_is_sooner", False)
+    linear_op._prepared.cache_clear()
     layer = GemLiteLinear(4, 64, 128, 20)
     codes = torch.randint(0, 16, (20, 128), dtype=torch.uint8)
     layer.pack(codes, torch.ones(20, 2), torch.ones(20, 2))
@@ -27,6 +30,8 @@ def small(monkeypatch):
 
     monkeypatch.setattr(call_overhead, "host_us", host_us)
     monkeypatch.setattr(call_overhead, "example", lambda M, N, K: (layer, torch.ones(M, K).half()))
+    yield
+    linear_op._prepared.cache_clear()
 
 
 @pytest.mark.parametrize(

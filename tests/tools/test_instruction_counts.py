@@ -52,6 +52,6 @@ def test_a_table_takes_half_an_instruction_more_for_a_weight(recorded):
     launch = kernel.plan(1, 4096, 4096).product
     (code,) = instruction_counts.machine_codes([(kernel.source, launch.defines)])
     loop = instruction_counts.inner_loop(instruction_counts.loops_of(code), "HMMA")
-    plain = recorded["rungs"]["4"]["a lane scales one row"]
+    plain = recorded["rungs"]["4"]["32 rows a warp"]
     more = len(loop) - plain["all"]
     assert loop.count("HMMA") * 8 == plain["weights"] and round(more / plain["weights"], 1) == 0.5
