@@ -50,6 +50,7 @@ _NAMES_OF = {
     "layers.gemlite_matmul": ("GemLiteMatmul",),
     "layers.gemv_linear": ("GemvLinear",),
     "layers.int4_linear": ("Int4Linear",),
+    "models.quantize_model": ("quantize_",),
 }
 _MODULES = {
     "bounds": "numbers.bounds",

@@ -45,8 +45,7 @@ def quantize_to_format(W, format):
     check_matrix_of_floats(W)
     N, K = W.shape
     groups, W = format.groups_of(K), W.detach()
-    low, high = _ranges(W, groups)
-    reach = high - low if format.has_zeros else torch.maximum(-low, high)
+    low, high, reach = _reach(W, format)
     scales, tensor_scale = choose_scales(format, reach)
     steps = steps_of(scales, tensor_scale, reach)
     zeros = choose_zeros(low, high, steps, format.nbits) if format.has_zeros else None
@@ -61,6 +60,13 @@ def quantize_to_format(W, format):
         codes[rows] = nearest.reshape(-1, K)
     zeros = None if zeros is None else zeros.float()
     return CodedWeight(format, codes, scales, zeros, tensor_scale)
+
+
+def check_scales(W, format):
+    """Raise what `quantize_to_format` raises for this W and format, without choosing codes."""
+    check_is_format(format)
+    check_matrix_of_floats(W)
+    choose_scales(format, _reach(W.detach(), format)[-1])
 
 
 def nearest_levels(weights, steps, levels):
@@ -87,13 +93,15 @@ def nearest_levels(weights, steps, levels):
     return torch.tensor(codes, dtype=torch.uint8, device=weights.device)[place]
 
 
-def _ranges(W, groups):
-    """The smallest and the largest number of each group, or 0: two of (N, groups), float64."""
+def _reach(W, format):
+    """(low, high, reach) of each group, (N, groups) float64: its smallest and its largest number,
+    or 0, and what its scale must cover."""
+    groups = format.groups_of(W.shape[1])
     ranges = [range_with_zero(_grouped(W[rows], groups)) for rows in row_blocks(*W.shape)]
     low, high = (torch.cat(ends).squeeze(-1) for ends in zip(*ranges, strict=True))
     if not (low.isfinite() & high.isfinite()).all():
         check_finite(W)
-    return low, high
+    return low, high, high - low if format.has_zeros else torch.maximum(-low, high)
 
 
 def _grouped(W, groups):

@@ -96,7 +96,8 @@ def test_the_star_brings_the_helpers_and_nothing_else():
     names = {}
     exec("from gemlite_edu.helper import *", names)
     names.pop("__builtins__")
-    assert set(names) == {*(h.__name__ for h in FROM_LINEAR), "A16Wn", "A8Wn_dynamic"}
+    layers = {*(h.__name__ for h in FROM_LINEAR), "A16Wn", "A8Wn_dynamic"}
+    assert set(names) == layers | {"patch_model"}
     assert set(helper.__all__) == set(names)
 
 

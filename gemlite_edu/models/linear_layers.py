@@ -1,0 +1,94 @@
+"""The linear layers of a model: which of them to replace, what stands in the way, the replacing."""
+
+from collections import defaultdict
+
+import torch
+
+DEFAULT_SKIP = ("lm_head",)
+
+
+def linear_layers(model, skip):
+    """{name: (name, other names of the same layer ...)} of the layers that `skip` leaves over.
+
+    Layers are modules whose type is torch.nn.Linear: a subclass may be more than its weight. A name
+    in `skip` is one or more whole parts of a dotted name, and leaves out all layers below it.
+    Raises TypeError or ValueError if there is none, or if a name in `skip` is no module's name.
+    """
+    check_model(model)
+    _check_skip(model, skip)
+    found = named_layers(model, lambda module: type(module) is torch.nn.Linear)
+    kept = {n: names for n, names in found.items() if not any(_is_in(n, skip) for n in names)}
+    if not kept:
+        left_out = f" other than those in skip = {tuple(skip)}" if found else ""
+        raise ValueError(
+            f"the {type(model).__name__} has no torch.nn.Linear to quantize{left_out}: "
+            "nothing was changed"
+        )
+    return kept
+
+
+def named_layers(model, is_one):
+    """{name: (name, other names of the same layer ...)} of the modules for which `is_one`."""
+    names_of = defaultdict(list)
+    for name, module in model.named_modules(remove_duplicate=False):
+        if is_one(module):
+            names_of[module].append(name)
+    return {names[0]: tuple(names) for names in names_of.values()}
+
+
+def check_replaceable(model, layers):
+    """Raise ValueError if replacing one of `linear_layers` would lose what hangs on it."""
+    owners = defaultdict(dict)
+    for name, module in model.named_modules():
+        for own_name, parameter in module.named_parameters(recurse=False):
+            owners[id(parameter)][id(module)] = f"{name}.{own_name}".lstrip(".")
+    for name in layers:
+        linear = model.get_submodule(name)
+        if type(linear) is torch.nn.Linear and "weight" not in linear._parameters:
+            raise ValueError(f"{name} computes its weight anew in each call: remove that, or skip")
+        if linear._forward_hooks or linear._forward_pre_hooks or "forward" in vars(linear):
+            raise ValueError(
+                f"{name} has hooks or a forward of its own, which replacing would lose: "
+                "remove them, or skip the layer"
+            )
+        own = owners[id(linear._parameters.get("weight"))]
+        others = [owner for module, owner in own.items() if module != id(linear)]
+        if others:
+            raise ValueError(
+                f"{name}.weight is also {others[0]}, and quantizing would untie the two: "
+                "add the layer to skip, or give it a weight of its own"
+            )
+
+
+def put(model, names, layer):
+    """Put `layer` where the model has the layer with these names, in the same mode of training."""
+    layer.train(model.get_submodule(names[0]).training)
+    for name in names:
+        parent = model.get_submodule(name.rpartition(".")[0])
+        setattr(parent, name.rpartition(".")[2], layer)
+        if isinstance(parent, torch.nn.TransformerEncoderLayer):
+            parent.activation_relu_or_gelu = 0  # its fast path would read linear1.weight
+
+
+def check_model(model):
+    """Raise unless `model` is a module whose layers can be replaced in place."""
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    if isinstance(model, torch.nn.Linear):
+        raise ValueError(
+            "the model is itself a torch.nn.Linear, which cannot be replaced in place: "
+            "call GemLiteLinear.from_linear(model, format)"
+        )
+
+
+def _check_skip(model, skip):
+    if isinstance(skip, str) or not all(isinstance(name, str) and name for name in skip):
+        raise TypeError(f"skip must be a tuple of names, such as {DEFAULT_SKIP}, got {skip!r:.60}")
+    names = [name for name, _ in model.named_modules(remove_duplicate=False)]
+    for wanted in skip:
+        if wanted not in DEFAULT_SKIP and not any(_is_in(name, [wanted]) for name in names):
+            raise ValueError(f"skip has {wanted!r}, and the model has no module of that name")
+
+
+def _is_in(name, skip):
+    return any(f".{wanted}." in f".{name}." for wanted in skip)

@@ -1,0 +1,66 @@
+"""GemLite's `patch_model`: one of its helpers, applied to every layer of a model."""
+
+import torch
+from tqdm import tqdm
+
+from gemlite_edu.models.linear_layers import check_model, check_replaceable, named_layers, put
+from gemlite_edu.numbers.quantize import check_finite
+
+
+def patch_model(model, device, processor, skip_modules=()):
+    """Replace the layers of `model` by those that a helper makes, in place; return the model.
+
+    processor: a class of `gemlite_edu.helper`. One with `from_linear`, such as A16W8, takes the
+    torch.nn.Linear layers; one with `from_hqqlinear`, such as A16Wn, takes hqq's.
+    device: where the whole model goes. skip_modules: a layer stays if its name contains one of
+    these texts. The new layers have 16-bit x: a float32 model must become one of 16 bits first.
+    Raises TypeError or ValueError before it changes anything, unless the helper itself raises.
+    Source: GemLite, helper.py; `quantize_` takes any format and keeps more of the model.
+    """
+    check_model(model)
+    makes = {
+        kind: getattr(processor, f"from_{kind}")
+        for kind in ("linear", "hqqlinear")
+        if hasattr(processor, f"from_{kind}")
+    }
+    if not isinstance(processor, type) or not makes:
+        raise TypeError(f"processor must be a class of gemlite_edu.helper, got {processor!r:.60}")
+    found = named_layers(model, lambda module: _kind_of(module) in makes)
+    layers = {
+        name: names
+        for name, names in found.items()
+        if not any(text in other for text in skip_modules for other in names)
+    }
+    if not layers:
+        raise ValueError(
+            f"the {type(model).__name__} has no layer for {processor.__name__} outside "
+            f"skip_modules = {tuple(skip_modules)}: nothing was changed"
+        )
+    check_replaceable(model, layers)
+    _check_weights(model, layers)
+    for name, names in tqdm(layers.items(), desc="Patching", unit="layer", disable=None):
+        old = model.get_submodule(name).to(device)
+        put(model, names, makes[_kind_of(old)](processor(device=device), old))
+    return model.to(device)
+
+
+def _kind_of(module):
+    """The kind of layer, as in the names of the helpers' methods; hqq need not be installed."""
+    if type(module) is torch.nn.Linear:
+        return "linear"
+    is_hqq = isinstance(getattr(module, "meta", None), dict) and hasattr(module, "unpack")
+    return "hqqlinear" if is_hqq else None
+
+
+def _check_weights(model, layers):
+    for name in layers:
+        module = model.get_submodule(name)
+        if _kind_of(module) != "linear":
+            continue
+        if module.weight.is_meta or module.weight.dtype.itemsize != 2:
+            came = f"{module.weight.dtype} on {module.weight.device}"
+            raise ValueError(f"{name} must have 16-bit weights, not on meta, got {came}")
+        try:
+            check_finite(module.weight.detach())
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error

@@ -1,0 +1,124 @@
+"""`quantize_`: every linear layer of a model becomes a `GemLiteLinear`, in place."""
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+from tqdm import tqdm
+
+from gemlite_edu.layers.gemlite_linear import GemLiteLinear
+from gemlite_edu.models.hqq_quantizer import hqq_quantizer
+from gemlite_edu.models.linear_layers import DEFAULT_SKIP, check_replaceable, linear_layers, put
+from gemlite_edu.models.summary import LayerSummary, QuantizationSummary
+from gemlite_edu.numbers.checks import FLOATS, check_dense, check_kernels_reach
+from gemlite_edu.numbers.coded_weight import check_is_format
+from gemlite_edu.numbers.format import Format
+from gemlite_edu.numbers.nearest import check_scales, quantize_to_format
+from gemlite_edu.numbers.quantize import check_finite, check_matrix_of_floats
+
+
+def quantize_(model, format, group_size=None, skip=DEFAULT_SKIP, quantizer=None):
+    """Replace the torch.nn.Linear layers of `model` by `GemLiteLinear`, in place; return the model.
+
+    model: any torch.nn.Module but a Linear itself, on CPUs or GPUs, with float16, bfloat16 or
+        float32 weights. Each new layer is on the device of the old one, and has its dtype and bias;
+        a layer with several names stays one layer. Subclasses of Linear stay as they are.
+    format: a `Format`, such as NF4 or your own; or 1 to 8, for integers of so many bits with a
+        float16 scale and a zero.
+    group_size: how many neighbours along K share a scale; None: as the format says, which for an
+        int is one scale per channel.
+    skip: names of layers, or of modules with all their layers, to leave alone; "mlp" and "1.mlp"
+        both name "layers.1.mlp".
+    quantizer: a function from (W (N, K), format) to a `CodedWeight`; "hqq" for the hqq library's,
+        with integer formats; None: `quantize_to_format`.
+
+    Layers are replaced one by one, so the memory needed beyond the model is that of one layer.
+    Afterwards `model.quantization_summary` has sizes and errors: print it. Everything that can be
+    known is checked first; TypeError or ValueError then means that the model is as before. If your
+    own quantizer raises, the layers before are quantized, and another call continues with the rest.
+
+    >>> import torch
+    >>> model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU())
+    >>> quantize_(model.half(), 4, group_size=32)[0]
+    GemLiteLinear(64 to 32, W4 per 32, FP16 to FP16)
+    """
+    format = _as_format(format, group_size)
+    layers = linear_layers(model, skip)
+    check_replaceable(model, layers)
+    quantizer = _as_function(quantizer, format)
+    for name in layers:
+        with _naming(name):
+            _check_layer(model.get_submodule(name), format, quantizer)
+    done = []
+    for name, names in tqdm(layers.items(), desc="Quantizing", unit="layer", disable=None):
+        try:
+            with _naming(name):
+                done.append(_replace(model, names, format, quantizer))
+        except Exception as error:
+            error.add_note(f"{len(done)} layers before it are quantized; call quantize_ again")
+            raise
+    model.quantization_summary = QuantizationSummary(tuple(done))
+    return model
+
+
+def _replace(model, names, format, quantizer):
+    """Quantize the layer with these names and put the new one in its place."""
+    linear, made = model.get_submodule(names[0]), []
+
+    def recorded(W, format):
+        made.append(quantizer(W, format))
+        return made[0]
+
+    layer = GemLiteLinear.from_linear(linear, format, recorded)
+    W, bias = linear.weight.detach(), linear.bias
+    packed = sum(tensor.nbytes for tensor in layer.parameters())
+    packed -= 0 if bias is None else layer.bias.nbytes
+    put(model, names, layer)
+    return LayerSummary(names[0], tuple(W.shape), W.nbytes, packed, made[0].error(W))
+
+
+def _check_layer(linear, format, quantizer):
+    """Raise whatever quantizing and packing this layer would raise."""
+    W, bias = linear.weight.detach(), linear.bias
+    if W.is_meta:
+        raise ValueError("the weight has no numbers, because it is on meta: load the model first")
+    check_dense("the weight", W, FLOATS)
+    check_kernels_reach("the weight", W)
+    check_matrix_of_floats(W)
+    format.groups_of(W.shape[1])
+    if bias is not None:
+        check_dense("the bias", bias, FLOATS)
+    if quantizer is not quantize_to_format:
+        check_finite(W)
+        return
+    check_scales(W, format)
+    GemLiteLinear.from_coded(quantize_to_format(W[:1], format), dtype=W.dtype)
+
+
+def _as_format(format, group_size):
+    if isinstance(format, int):
+        format = Format(format)
+    check_is_format(format)
+    return format if group_size is None else replace(format, group_size=group_size)
+
+
+def _as_function(quantizer, format):
+    if quantizer is None:
+        return quantize_to_format
+    if quantizer == "hqq":
+        return hqq_quantizer(format)
+    if not callable(quantizer):
+        raise TypeError(
+            'quantizer must be a function from (W, format) to a CodedWeight, "hqq" or None, '
+            f"got {quantizer!r:.60}"
+        )
+    return quantizer
+
+
+@contextmanager
+def _naming(name):
+    """Put the name of the layer before the sentence of an error."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from error

@@ -1,0 +1,52 @@
+"""What quantizing a model changed, layer by layer."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LayerSummary:
+    """One quantized layer: N x K weights, their bytes without the bias, and the relative error
+    ||W' - W|| / ||W||."""
+
+    name: str
+    shape: tuple[int, int]
+    bytes_before: int
+    bytes_after: int
+    error: float
+
+
+@dataclass(frozen=True, repr=False)
+class QuantizationSummary:
+    """The layers that one call of `quantize_` replaced; `print` shows what they add up to.
+
+    >>> layer = LayerSummary("up", (4096, 4096), 2**25, 2**23 + 2**19, 0.1)
+    >>> QuantizationSummary((layer,))
+    1 layer of 16,777,216 weights: 33.6 MB before, 8.9 MB after (4.25 bits a weight)
+    largest error ||W' - W|| / ||W||: 0.100 in up
+    """
+
+    layers: tuple[LayerSummary, ...]
+
+    @property
+    def bytes_before(self):
+        """Bytes of the weights before."""
+        return sum(layer.bytes_before for layer in self.layers)
+
+    @property
+    def bytes_after(self):
+        """Bytes of packed codes, scales and zeros, padding included."""
+        return sum(layer.bytes_after for layer in self.layers)
+
+    @property
+    def worst(self):
+        """The `LayerSummary` of the layer with the largest error."""
+        return max(self.layers, key=lambda layer: layer.error)
+
+    def __repr__(self):
+        count, weights = len(self.layers), sum(N * K for N, K in (la.shape for la in self.layers))
+        before, after = (number / 1e6 for number in (self.bytes_before, self.bytes_after))
+        return (
+            f"{count} layer{'s' * (count > 1)} of {weights:,} weights: {before:,.1f} MB before, "
+            f"{after:,.1f} MB after ({8 * self.bytes_after / weights:.2f} bits a weight)\n"
+            f"largest error ||W' - W|| / ||W||: {self.worst.error:.3f} in {self.worst.name}"
+        )

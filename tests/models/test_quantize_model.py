@@ -1,0 +1,308 @@
+"""`quantize_` and `patch_model`: whole models, changed in place or not at all."""
+
+import copy
+import sys
+import weakref
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+import gemlite_edu as g
+from gemlite_edu import CodedWeight, Format, GemLiteLinear, quantize_, quantize_to_format
+from gemlite_edu.helper import A16W8, A16Wn, patch_model
+
+K = 64
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = torch.nn.Linear(K, 96)
+        self.down = torch.nn.Linear(96, K, bias=False)
+
+    def forward(self, x):
+        return x + self.down(torch.relu(self.up(x)))
+
+
+class Model(torch.nn.Module):
+    """Two blocks, of which `again` is a second name of the first, and a head."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = torch.nn.Embedding(10, K)
+        self.blocks = torch.nn.ModuleList([Block(), Block()])
+        self.again = self.blocks[0]
+        self.lm_head = torch.nn.Linear(K, 10)
+
+    def forward(self, x):
+        for block in (*self.blocks, self.again):
+            x = block(x)
+        return self.lm_head(x)
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    return Model().requires_grad_(False)
+
+
+@pytest.fixture
+def x():
+    return torch.randn(3, K, generator=torch.Generator().manual_seed(1))
+
+
+def with_dense_weights(model, format):
+    """The model with the weights that the codes stand for, made without the package's layers."""
+    dense = copy.deepcopy(model)
+    for block in dense.blocks:
+        for linear in (block.up, block.down):
+            linear.weight.copy_(quantize_to_format(linear.weight, format).dequantize())
+    return dense
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("format", [g.NF4, Format(5, group_size=32)], ids=["NF4", "5 bits"])
+def test_the_model_computes_with_the_quantized_weights(model, x, format, dtype):
+    model, x = model.to(dtype), x.to(dtype)
+    expected = with_dense_weights(model, format)(x)
+    assert quantize_(model, format) is model
+    eps = torch.finfo(torch.float16 if dtype == torch.float32 else dtype).eps
+    assert model(x).dtype == dtype
+    assert ((model(x) - expected).norm() / expected.norm()) < 4 * eps
+
+
+def test_names_biases_modes_and_what_is_skipped_stay(model):
+    biases = {name: p.clone() for name, p in model.named_parameters() if name.endswith("bias")}
+    head, names = model.lm_head, [name for name, _ in model.named_modules()]
+    quantize_(model.eval(), 3)
+    assert [name for name, _ in model.named_modules()] == names
+    assert model.lm_head is head and model.again.up is model.blocks[0].up
+    assert isinstance(model.again.up, GemLiteLinear) and not model.again.up.training
+    for name, bias in biases.items():
+        assert torch.equal(model.get_parameter(name), bias)
+
+
+def test_the_summary_adds_up_and_names_the_worst_layer(model):
+    errors = {
+        f"blocks.{i}.{name}": quantize_to_format(linear.weight, g.NF4).error(linear.weight)
+        for i, block in enumerate(model.blocks)
+        for name, linear in block.named_children()
+    }
+    summary = quantize_(model, g.NF4).quantization_summary
+    assert {layer.name: layer.error for layer in summary.layers} == errors
+    assert summary.bytes_before == 4 * K * 96 * 4
+    assert summary.bytes_after == sum(
+        tensor.nbytes
+        for block in model.blocks
+        for layer in block.children()
+        for name, tensor in layer.named_parameters()
+        if name != "bias"
+    )
+    assert summary.worst.name == max(errors, key=errors.get)
+    first, second = repr(summary).splitlines()
+    bits = 8 * summary.bytes_after / 24576
+    assert (
+        first
+        == f"4 layers of 24,576 weights: 0.1 MB before, 0.0 MB after ({bits:.2f} bits a weight)"
+    )
+    assert second == f"largest error ||W' - W|| / ||W||: {max(errors.values()):.3f} in " + (
+        summary.worst.name
+    )
+
+
+@pytest.mark.parametrize("nbits", range(1, 9))
+def test_an_int_is_a_format_of_integers(model, nbits):
+    quantize_(model, nbits, group_size=32)
+    layer = model.blocks[0].up
+    assert (layer.W_nbits, layer.group_size, layer.format) == (nbits, 32, None)
+
+
+@pytest.mark.parametrize("skip", [("blocks.0", "lm_head"), ("0",), ("0.up", "0.down")])
+def test_skip_leaves_whole_modules_alone(model, skip):
+    quantize_(model, g.NF4, skip=skip)
+    assert isinstance(model.blocks[1].up, GemLiteLinear)
+    assert type(model.blocks[0].up) is type(model.blocks[0].down) is torch.nn.Linear
+    assert isinstance(model.lm_head, GemLiteLinear) == ("lm_head" not in skip)
+
+
+def test_an_own_quantizer_gets_each_weight_once(model):
+    mine, seen = Format(2, levels=(-1, -0.25, 0.25, 1), group_size=32), []
+
+    def quantizer(W, format):
+        seen.append(tuple(W.shape))
+        return quantize_to_format(W, format)
+
+    quantize_(model, mine, quantizer=quantizer)
+    assert seen == [(96, K), (K, 96)] * 2 and model.blocks[1].down.format == mine
+
+
+def test_no_weight_outlives_its_layer(model):
+    """So the memory beyond the model is that of one layer."""
+    linears = [linear for block in model.blocks for linear in block.children()]
+    weights, alive = [weakref.ref(linear.weight) for linear in linears], []
+    del linears
+
+    def quantizer(W, format):
+        alive.append(sum(weight() is not None for weight in weights))
+        return quantize_to_format(W, format)
+
+    quantize_(model, g.NF4, quantizer=quantizer)
+    assert alive == [4, 3, 2, 1]
+
+
+def test_torchs_own_encoder_still_runs():
+    layer = torch.nn.TransformerEncoderLayer(K, 4, 2 * K, batch_first=True)
+    encoder, x = torch.nn.TransformerEncoder(layer, 1).eval(), torch.randn(2, 3, K)
+    with torch.inference_mode():
+        expected = encoder(x)
+        y = quantize_(encoder, g.FP8_E4M3)(x)
+    assert 0 < (y - expected).norm() / expected.norm() < 0.05
+
+
+def tie(model):
+    model.embed.weight = torch.nn.Parameter(torch.ones(96, K))
+    model.blocks[1].up.weight = model.embed.weight
+
+
+def spoil(model):
+    model.blocks[1].down.weight[3, 5] = float("nan")
+
+
+def enlarge(model):
+    model.blocks[1].down.weight[3, 5] = 1e7
+
+
+def hook(model):
+    model.blocks[1].up.register_forward_hook(print)
+
+
+def to_double(model):
+    model.blocks[1].up.double()
+
+
+def to_meta(model):
+    model.blocks[1].up.to("meta")
+
+
+def weight_norm(model):
+    torch.nn.utils.weight_norm(model.blocks[1].up)
+
+
+BAD_MODELS = {
+    "tied": (tie, "blocks.1.up.weight is also embed.weight, and quantizing would untie"),
+    "NaN": (spoil, r"blocks.1.down: W\[3, 5\] is nan"),
+    "too large": (enlarge, "blocks.1.down: a scale of .* does not fit in float16"),
+    "hook": (hook, "blocks.1.up has hooks"),
+    "double": (to_double, "blocks.1.up: the weight must be .*, got torch.float64"),
+    "meta": (to_meta, "blocks.1.up: the weight has no numbers, because it is on meta"),
+    "weight norm": (weight_norm, "blocks.1.up computes its weight anew"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm`:FutureWarning")
+@pytest.mark.parametrize(("change", "sentence"), BAD_MODELS.values(), ids=BAD_MODELS)
+def test_a_model_that_cannot_be_quantized_stays_as_it_is(model, change, sentence):
+    change(model)
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        quantize_(model, g.NF4)
+    assert not any(isinstance(module, GemLiteLinear) for module in model.modules())
+
+
+BAD_ARGUMENTS = {
+    "no module": (dict(model={}), "model must be a torch.nn.Module, got dict"),
+    "a Linear": (dict(model=torch.nn.Linear(2, 2)), "is itself a torch.nn.Linear, which cannot"),
+    "no Linear": (dict(model=torch.nn.ReLU()), "the ReLU has no torch.nn.Linear to quantize: "),
+    "all skipped": (dict(skip=("blocks", "lm_head")), "no torch.nn.Linear .* other than those in"),
+    "unknown skip": (dict(skip=("head",)), "skip has 'head', and the model has no module"),
+    "skip is a text": (dict(skip="lm_head"), "skip must be a tuple of names"),
+    "9 bits": (dict(format=9), "nbits must be from 1 to 8, got 9"),
+    "a bool": (dict(format=True), "nbits must be an int from 1 to 8, got bool"),
+    "a name": (dict(format="NF4"), "format must be a gemlite_edu.Format, such as NF4, got str"),
+    "group": (dict(group_size=64), "blocks.0.down: group_size = 64 does not divide K = 96"),
+    "hqq of NF4": (dict(quantizer="hqq"), "hqq quantizes to integers"),
+    "no function": (dict(quantizer="gptq"), 'quantizer must be a function .*, "hqq" or None, got'),
+}
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD_ARGUMENTS.values(), ids=BAD_ARGUMENTS)
+def test_bad_arguments_get_one_sentence(model, arguments, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        quantize_(**{"model": model, "format": g.NF4} | arguments)
+    assert not any(isinstance(module, GemLiteLinear) for module in model.modules())
+
+
+def test_a_quantizer_that_fails_half_way_can_be_called_again(model):
+    def fails(W, format):
+        raise RuntimeError("no memory")
+
+    def fails_at_down(W, format):
+        return quantize_to_format(W, format) if len(W) == 96 else fails(W, format)
+
+    with pytest.raises(RuntimeError, match="no memory") as info:
+        quantize_(model, g.NF4, quantizer=fails_at_down)
+    assert info.value.__notes__ == ["1 layers before it are quantized; call quantize_ again"]
+    assert len(quantize_(model, g.NF4).quantization_summary.layers) == 3
+
+
+@pytest.mark.parametrize("codes", [None, torch.zeros(4, 4, dtype=torch.uint8)])
+def test_a_quantizer_that_returns_something_else_is_refused(model, codes):
+    def quantizer(W, format):
+        return codes if codes is None else CodedWeight(g.NF4, codes, torch.ones(4, 1).half())
+
+    with pytest.raises((TypeError, ValueError), match="blocks.0.up: "):
+        quantize_(model, g.NF4, quantizer=quantizer)
+
+
+def test_hqq_without_the_library_is_one_sentence(model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "hqq.core.quantize", None)
+    with pytest.raises(ImportError, match='quantizer="hqq" needs the hqq library, .*: pip install'):
+        quantize_(model, 4, quantizer="hqq")
+
+
+def test_hqqs_codes_scales_and_zeros_arrive(model, x, monkeypatch):
+    """A double with the signature of hqq 0.2.8: codes q of w = (q - zero) * scale, per group."""
+
+    class Quantizer:
+        SUPPORTED_BITS = [8, 6, 5, 4, 3, 2, 1.58, 1]
+
+        @staticmethod
+        def quantize(tensor, nbits, group_size, axis, bitpack, device):
+            q = g.quantize_linear(tensor, nbits, group_size, integer_zeros=False)
+            meta = {"scale": q.scales.reshape(-1, 1), "zero": q.zeros.reshape(-1, 1)}
+            return q.W_q.reshape(-1, group_size).float(), meta
+
+    module = SimpleNamespace(Quantizer=Quantizer)
+    monkeypatch.setitem(sys.modules, "hqq.core.quantize", module)
+    monkeypatch.setitem(sys.modules, "hqq.core", module)
+    monkeypatch.setitem(sys.modules, "hqq", module)
+    expected = model.blocks[0].up(x)
+    quantize_(model, Format(5, group_size=32), quantizer="hqq")
+    y = model.blocks[0].up(x)
+    assert 0 < (y - expected).norm() / expected.norm() < 0.1
+    with pytest.raises(ValueError, match="hqq has no codes of 7 bits"):
+        quantize_(Model(), 7, quantizer="hqq")
+
+
+def test_patch_model_has_the_calls_of_gemlite(model, x):
+    model, x = model.half(), x.half()
+    expected, head = model(x), model.lm_head
+    assert patch_model(model, "cpu", A16W8, skip_modules=["head"]) is model
+    assert isinstance(model.again.up, GemLiteLinear) and model.lm_head is head
+    assert 0 < (model(x) - expected).norm() / expected.norm() < 0.02
+
+
+def test_patch_model_refuses_before_it_changes(model):
+    for arguments, sentence in (
+        (("cpu", A16W8), "blocks.0.up must have 16-bit weights, not on meta, got torch.float32"),
+        (("cpu", A16Wn), "the Model has no layer for A16Wn outside skip_modules = ()"),
+        (("cpu", A16W8, ["up", "down", "head"]), "has no layer for A16W8 outside"),
+        (("cpu", "A16W8"), "processor must be a class of gemlite_edu.helper"),
+    ):
+        with pytest.raises((TypeError, ValueError)) as info:
+            patch_model(model, *arguments)
+        assert sentence in str(info.value)
+    spoil(model)
+    with pytest.raises(ValueError, match=r"blocks.1.down: W\[3, 5\] is nan"):
+        patch_model(model.half(), "cpu", A16W8)
+    assert not any(isinstance(module, GemLiteLinear) for module in model.modules())
