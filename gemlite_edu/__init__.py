@@ -5,6 +5,8 @@ Importing this touches no GPU, no compiler and no triton.
 
 from importlib import import_module
 
+from gemlite_edu.models.registration import register_when_imported
+
 __version__ = "0.1.0"
 
 _NAMES_OF = {
@@ -50,6 +52,7 @@ _NAMES_OF = {
     "layers.gemlite_matmul": ("GemLiteMatmul",),
     "layers.gemv_linear": ("GemvLinear",),
     "layers.int4_linear": ("Int4Linear",),
+    "models.files": ("load_quantized", "save_quantized"),
     "models.quantize_model": ("quantize_",),
 }
 _MODULES = {
@@ -79,3 +82,6 @@ def __getattr__(name):
 
 def __dir__():
     return sorted([*globals(), *__all__])
+
+
+register_when_imported()

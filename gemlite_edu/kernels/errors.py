@@ -20,7 +20,7 @@ class KernelFault(OneSentence, RuntimeError):
 class UntrustedText(OneSentence, ValueError):
     """A saved module has CUDA texts, which would be compiled and run without the caller's consent.
 
-    texts: {hole: text}; read them before you trust them.
+    texts: {hole: text}, for a folder with a model a list of these; read before you trust.
     """
 
     def __init__(self, message, texts):

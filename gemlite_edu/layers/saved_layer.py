@@ -1,11 +1,16 @@
 """How a `GemLiteLinear` is saved and loaded: its tensors, and `metadata` for everything else."""
 
+import torch
+
 from gemlite_edu.kernels.errors import UntrustedText
 from gemlite_edu.layers.frozen import FrozenLayer
 from gemlite_edu.operators.pack import TENSORS
 from gemlite_edu.operators.saved import BIAS_IN_METADATA, saved
 
 _NEEDED = ("W_q", "metadata")  # in every state
+# A state has this text as its `weight`, which no dense layer takes: by its shape, (bytes,), torch
+# and transformers refuse it, where they could otherwise run a model with untrained weights.
+NO_WEIGHT = b"packed by gemlite_edu: import gemlite_edu before you load this model"
 
 
 class SavedLayer(FrozenLayer):
@@ -15,6 +20,8 @@ class SavedLayer(FrozenLayer):
     which takes over a `Form`, tensors and a `Format`.
     trusted_texts: {hole: CUDA text} that a state may bring.
     """
+
+    _made_no_weight = None
 
     def __init__(self, trusted_texts):
         super().__init__()
@@ -28,6 +35,16 @@ class SavedLayer(FrozenLayer):
         if self._form_text is not None:
             self._update_metadata()
         super()._save_to_state_dict(state, prefix, keep_vars)
+        if self._form_text is not None:
+            state[prefix + "weight"] = self._no_weight()
+
+    def _no_weight(self):
+        """`NO_WEIGHT` as bytes; always the same tensor, so that a tied layer is saved once."""
+        made, device = self._made_no_weight, self.W_q.device
+        if type(made) is not torch.Tensor or made.device != device:
+            made = torch.tensor(list(NO_WEIGHT), dtype=torch.uint8, device=device)
+            self._made_no_weight = made
+        return made
 
     def _update_metadata(self):
         """Note whether there is a bias. Tied layers keep sharing one tensor."""
@@ -40,10 +57,14 @@ class SavedLayer(FrozenLayer):
         """Become the saved layer, whatever its form; on an error, report it and change nothing."""
         found = {name: state.get(prefix + name) for name in (*TENSORS, "metadata")}
         known = {prefix + name for name in found}
+        if found["W_q"] is not None:
+            known.add(prefix + "weight")
         unexpected += [name for name in state if name.startswith(prefix) and name not in known]
         absent = [name for name, tensor in found.items() if tensor is None]
         if "W_q" in absent or "metadata" in absent:
             needed = [n for n in absent if n in _NEEDED or getattr(self, n) is not None]
+            if self._form_text is not None and prefix + "weight" not in state:
+                needed.append("weight")
             missing += [prefix + name for name in needed]
             return
         assign = about.get("assign_to_params_buffers", False)

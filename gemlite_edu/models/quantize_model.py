@@ -6,6 +6,7 @@ from dataclasses import replace
 from tqdm import tqdm
 
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
+from gemlite_edu.models import transformers_models
 from gemlite_edu.models.hqq_quantizer import hqq_quantizer
 from gemlite_edu.models.linear_layers import DEFAULT_SKIP, check_replaceable, linear_layers, put
 from gemlite_edu.models.summary import LayerSummary, QuantizationSummary
@@ -57,6 +58,8 @@ def quantize_(model, format, group_size=None, skip=DEFAULT_SKIP, quantizer=None)
             error.add_note(f"{len(done)} layers before it are quantized; call quantize_ again")
             raise
     model.quantization_summary = QuantizationSummary(tuple(done))
+    if transformers_models.is_one(model):
+        transformers_models.attach(model)
     return model
 
 

@@ -33,6 +33,17 @@ def saved(metadata, tensors):
     tensors: {name: tensor or None}; those returned have the levels of the format beside them.
     Raises TypeError or ValueError if no layer can have been saved like this.
     """
+    form, format = saved_form(metadata, tensors)
+    levels = None if format is None else format.levels_on(tensors["W_q"].device)
+    tensors = tensors | {"levels": levels}
+    return checked(form, tensors), tensors, format
+
+
+def saved_form(metadata, tensors):
+    """(`Form`, `Format`) of a saved layer, but for what the numbers in its tensors decide.
+
+    Only `metadata` needs numbers: the others may be on meta. Raises ValueError as `saved`.
+    """
     if metadata.is_meta:
         raise ValueError("it has no numbers: it is on meta")
     if metadata.dtype != torch.int64 or metadata.dim() != 1 or len(metadata) < _METADATA:
@@ -51,9 +62,7 @@ def saved(metadata, tensors):
         if tensor is None or tuple(tensor.shape) != shape or tensor.dtype not in dtypes:
             came = "none" if tensor is None else f"{tuple(tensor.shape)} {tensor.dtype}"
             raise ValueError(f"the saved layer must have {name} {shape}, got {came}")
-    levels = None if format is None else format.levels_on(tensors["W_q"].device)
-    tensors = tensors | {"levels": levels}
-    return checked(form, tensors), tensors, format
+    return form, format
 
 
 def _format_of(ints):

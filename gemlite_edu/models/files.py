@@ -1,0 +1,84 @@
+"""`save_quantized` and `load_quantized`: a quantized model as a folder."""
+
+import json
+
+import torch
+
+from gemlite_edu.layers.gemlite_linear import GemLiteLinear
+from gemlite_edu.models import transformers_models
+from gemlite_edu.models.folder import (
+    check_quantization_config,
+    new_folder,
+    quantization_config,
+    read_json,
+)
+from gemlite_edu.models.load_into import load_into
+from gemlite_edu.models.shards import Shards, write_shards
+
+
+def save_quantized(model, folder):
+    """Write a model with `GemLiteLinear` layers to a new folder: safetensors and config.json.
+
+    model: any torch.nn.Module whose state is tensors. A model of transformers is written by its own
+        save_pretrained, so that its from_pretrained can read it where gemlite_edu is imported.
+    folder: a path that does not exist. The files get this name when all of them are complete.
+
+    Raises TypeError or ValueError for a model without such layers, or a folder that exists.
+    """
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    if not any(isinstance(module, GemLiteLinear) for module in model.modules()):
+        raise ValueError(f"the {type(model).__name__} has no GemLiteLinear: call quantize_ first")
+    with new_folder(folder) as unfinished:
+        if transformers_models.is_one(model):
+            transformers_models.attach(model)
+            model.save_pretrained(unfinished)
+            return
+        state, same_as = _without_duplicates(model.state_dict())
+        config = {"quantization_config": quantization_config(), "same_as": same_as}
+        config["architectures"] = [type(model).__name__]
+        write_shards(state.items(), unfinished)
+        (unfinished / "config.json").write_text(json.dumps(config, indent=2))
+
+
+def load_quantized(folder, model=None, device="cpu", trusted_texts=None):
+    """Load a model that `save_quantized` or transformers' save_pretrained wrote.
+
+    model: None for a model of transformers, which is then built from the config. For any other
+        model one of the same class, not quantized, with any weights; best built without memory,
+        inside `with torch.device("meta")`. It is completed in place. Buffers that a state_dict
+        leaves out are not in the folder: those must have their numbers already.
+    device: where the model goes. trusted_texts: CUDA texts that the layers' formats may bring,
+        {hole: text} or a list of such dicts, as `UntrustedText.texts` has them.
+
+    Tensors have the dtypes that were saved. Returns the model. Raises ValueError, in one sentence,
+    for a folder that is incomplete or damaged or does not fit the model, which is then unchanged,
+    and `UntrustedText` for CUDA texts that are not trusted.
+    """
+    config = read_json(f"{folder}/config.json")
+    check_quantization_config(config.get("quantization_config"), folder)
+    device = torch.device(device)
+    if model is None:
+        return transformers_models.load(folder, config, trusted_texts).to(device)
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"model must be a torch.nn.Module or None, got {type(model).__name__}")
+    shards = Shards(folder, config.get("same_as"))
+    return load_into(model, shards, device, trusted_texts, folder)
+
+
+def _without_duplicates(state):
+    """(state without tensors that are another one, {name: that other name})."""
+    first, kept, same_as = {}, {}, {}
+    for name, tensor in state.items():
+        if not isinstance(tensor, torch.Tensor):
+            came = type(tensor).__name__
+            raise ValueError(f"safetensors hold tensors alone, and the model's {name} is a {came}")
+        if tensor.is_meta:
+            raise ValueError(f"the model's {name} has no numbers: it is on meta")
+        place = tensor.data_ptr(), tensor.device, tensor.dtype, tensor.shape, tensor.stride()
+        if tensor.numel() and first.setdefault(place, name) != name:
+            same_as[name] = first[place]
+            continue
+        is_part = tensor.untyped_storage().nbytes() != tensor.nbytes
+        kept[name] = tensor.clone() if is_part else tensor
+    return kept, same_as

@@ -1,0 +1,89 @@
+"""The packed layers among a folder's tensors: their names, forms and CUDA texts."""
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from gemlite_edu.kernels.errors import UntrustedText
+from gemlite_edu.layers.gemlite_linear import GemLiteLinear
+from gemlite_edu.operators.pack import TENSORS
+from gemlite_edu.operators.saved import saved_form
+
+_ALL = (*TENSORS, "metadata")
+_trusted = ContextVar("trusted_texts", default=None)  # what `trusting` allows
+
+
+@contextmanager
+def trusting(trusted_texts):
+    """Let the layers that a library loads meanwhile have these CUDA texts."""
+    token = _trusted.set(trusted_texts)
+    try:
+        yield
+    finally:
+        _trusted.reset(token)
+
+
+def trusted_by_caller():
+    """The texts of the `trusting` around this call, or None."""
+    return _trusted.get()
+
+
+def saved_forms(shards):
+    """{name of a packed layer: (`Form`, `Format`)} in `Shards`; ValueError for a damaged one."""
+    return {
+        name.removesuffix(".W_q"): _form(shards, name.removesuffix(".W_q"))
+        for name in shards.names()
+        if name.endswith(".W_q")
+    }
+
+
+def _form(shards, layer):
+    on_meta = {name: None for name in TENSORS} | on_meta_of(shards, layer)
+    if on_meta.pop("metadata", None) is None:
+        raise ValueError(
+            f"the tensors have {layer}.W_q but no {layer}.metadata: save the model anew"
+        )
+    try:
+        return saved_form(shards.read(f"{layer}.metadata"), on_meta)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{layer}.metadata: {error}") from error
+
+
+def on_meta_of(shards, layer):
+    """{name: tensor on meta} of the tensors of a layer that are saved."""
+    present = [name for name in _ALL if f"{layer}.{name}" in shards.names()]
+    return {name: shards.meta(f"{layer}.{name}") for name in present}
+
+
+def trusted_for(forms, trusted_texts, where):
+    """{name of layer: texts that it may bring}; raises `UntrustedText` if one is not trusted.
+
+    trusted_texts: {hole: text}, a list of these, or None.
+    """
+    trusted = [trusted_texts] if isinstance(trusted_texts, dict) else list(trusted_texts or [])
+    if not all(isinstance(texts, dict) for texts in trusted):
+        raise TypeError("trusted_texts must be a dict {hole: text}, or a list of such dicts")
+    texts_of = {name: format.holes if format else {} for name, (_, format) in forms.items()}
+    unknown = []
+    for texts in texts_of.values():
+        if texts and texts not in trusted and texts not in unknown:
+            unknown.append(texts)
+    if unknown:
+        holes = sorted({hole for texts in unknown for hole in texts})
+        raise UntrustedText(
+            f"{where} has CUDA text for {' and '.join(holes)}, which would be compiled and run: "
+            "read this error's texts, and if you trust them, use "
+            "load_quantized(folder, trusted_texts=error.texts)",
+            unknown,
+        )
+    return texts_of
+
+
+def read_layer(shards, layer, texts, device):
+    """The `GemLiteLinear` of this name; texts: those that its format has."""
+    state = {name: shards.read(f"{layer}.{name}", device) for name in on_meta_of(shards, layer)}
+    made = GemLiteLinear(trusted_texts=texts)
+    try:
+        made.load_state_dict(state)
+    except RuntimeError as error:
+        raise ValueError(f"{layer} is damaged: {error}") from error
+    return made

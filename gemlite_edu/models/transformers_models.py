@@ -1,0 +1,53 @@
+"""Models of transformers: written by its save_pretrained, read by its from_pretrained.
+
+Importing this module does not import transformers, which is optional.
+"""
+
+import sys
+
+from gemlite_edu.models.saved_layers import trusting
+
+
+def is_one(model):
+    """True for a model of transformers."""
+    modeling = sys.modules.get("transformers.modeling_utils")
+    return modeling is not None and isinstance(model, modeling.PreTrainedModel)
+
+
+def attach(model):
+    """Make save_pretrained write the `quantization_config` that from_pretrained needs."""
+    from gemlite_edu.models.transformers_quantizer import GemLiteConfig, GemLiteQuantizer
+
+    model.config.quantization_config = GemLiteConfig()
+    model.hf_quantizer = GemLiteQuantizer(model.config.quantization_config)
+    model.quantization_method, model.is_quantized = GemLiteConfig().quant_method, True
+
+
+def load(folder, config, trusted_texts):
+    """The model in the folder, by from_pretrained of the class that its config names."""
+    name = class_name(folder, config)
+    try:
+        import transformers
+    except ImportError as error:
+        raise ImportError(
+            f"{folder} holds a {name} of transformers, which does not import here ({error}): "
+            "pip install transformers, or pass the model"
+        ) from error
+    if not hasattr(transformers, name):
+        raise ValueError(
+            f"transformers {transformers.__version__} has no {name}: load the folder with its "
+            "from_pretrained, or pass the model"
+        )
+    with trusting(trusted_texts):
+        return getattr(transformers, name).from_pretrained(folder, dtype="auto")
+
+
+def class_name(folder, config):
+    """The class of the model, as its config.json says; ValueError if transformers has none such."""
+    names = config.get("architectures") or [None]
+    if "model_type" not in config or not isinstance(names[0], str):
+        raise ValueError(
+            f"{folder} holds a {names[0] or 'model'} that is not of transformers: pass a model of "
+            "that class as the second argument"
+        )
+    return names[0]

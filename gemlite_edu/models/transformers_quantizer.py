@@ -1,0 +1,113 @@
+"""The quantizer that transformers calls for folders whose quant_method is gemlite_edu.
+
+Importing this module imports transformers and registers the quantizer. Written for the interface
+of transformers 5.
+"""
+
+import re
+
+import torch
+from transformers.quantizers.auto import register_quantization_config, register_quantizer
+from transformers.quantizers.base import HfQuantizer
+from transformers.utils.quantization_config import QuantizationConfigMixin
+
+from gemlite_edu.layers.gemlite_linear import GemLiteLinear
+from gemlite_edu.models.folder import QUANT_METHOD, check_quantization_config, quantization_config
+from gemlite_edu.models.linear_layers import put
+from gemlite_edu.models.saved_layers import (
+    on_meta_of,
+    saved_forms,
+    trusted_by_caller,
+    trusted_for,
+)
+from gemlite_edu.models.shards import Shards
+
+
+@register_quantization_config(QUANT_METHOD)
+class GemLiteConfig(QuantizationConfigMixin):
+    """The `quantization_config` of a folder; the layers themselves say how they are quantized."""
+
+    def __init__(self, **saved):
+        saved = saved or quantization_config()
+        check_quantization_config(saved, "the quantization_config")
+        self.__dict__.update(saved)
+
+
+@register_quantizer(QUANT_METHOD)
+class GemLiteQuantizer(HfQuantizer):
+    """Makes a `GemLiteLinear` of each packed layer; transformers fills it as any module."""
+
+    requires_calibration = True  # so from_pretrained does not quantize: quantize_ does
+    is_trainable = False
+
+    def is_serializable(self):
+        """True: the layers' state is tensors."""
+        return True
+
+    def _process_model_before_weight_loading(self, model, checkpoint_files=None, **others):
+        """Replace the layers by ones without numbers, and check that the files have all tensors."""
+        if not checkpoint_files or not all(
+            str(f).endswith(".safetensors") for f in checkpoint_files
+        ):
+            raise ValueError("gemlite_edu reads packed layers from safetensors files alone")
+        shards = Shards.of_files(checkpoint_files)
+        forms = saved_forms(shards)
+        texts_of = trusted_for(forms, trusted_by_caller(), "the folder")
+        prefix = f"{model.base_model_prefix}."
+        for name, (form, _) in forms.items():
+            place = _place(model, name, prefix)
+            if place is None:
+                continue  # a head that this class does not have; else torch refuses its `weight`
+            _check_sizes(model.get_submodule(place), place, form)
+            layer = GemLiteLinear(trusted_texts=texts_of[name])
+            for part, tensor in on_meta_of(shards, name).items():
+                if part != "metadata":
+                    tensor = torch.nn.Parameter(tensor, requires_grad=False)
+                setattr(layer, part, tensor)
+            put(model, (place,), layer)
+        model._keys_to_ignore_on_load_unexpected = {
+            *(model._keys_to_ignore_on_load_unexpected or ()),
+            *(rf"(^|\.){re.escape(name.removeprefix(prefix))}\.weight$" for name in forms),
+        }
+
+    def _process_model_after_weight_loading(self, model, **others):
+        """Complete each layer from its tensors, which now have numbers.
+
+        Raises ValueError if another parameter was not in the files: transformers has drawn it.
+        """
+        _check_all_loaded(model)
+        for name, layer in model.named_modules():
+            if isinstance(layer, GemLiteLinear):
+                try:
+                    layer.load_state_dict(layer.state_dict())
+                except RuntimeError as error:
+                    raise ValueError(f"{name} is damaged or not loaded: {error}") from error
+
+
+def _check_all_loaded(model):
+    """Raise ValueError for a parameter without the mark that transformers gives what it loads."""
+    packed = tuple(f"{n}." for n, m in model.named_modules() if isinstance(m, GemLiteLinear))
+    is_loaded = {
+        name: getattr(parameter, "_is_hf_initialized", False)
+        for name, parameter in model.named_parameters()
+        if not name.startswith(packed)
+    }
+    absent = [name for name, loaded in is_loaded.items() if not loaded]
+    if absent and len(absent) < len(is_loaded):
+        raise ValueError(
+            f"the files lack {len(absent)} tensors of the {type(model).__name__}, which would be "
+            f"random: {absent[0]}; save the model anew, or load it as the class that was saved"
+        )
+
+
+def _place(model, name, prefix):
+    """The name in this class of model: a base model has no prefix, and one with a head has it."""
+    modules = dict(model.named_modules())
+    names = name, name.removeprefix(prefix), prefix + name
+    return next((n for n in names if type(modules.get(n)) is torch.nn.Linear), None)
+
+
+def _check_sizes(linear, name, form):
+    sizes, own = (form.out_features, form.in_features), (linear.out_features, linear.in_features)
+    if sizes != own:
+        raise ValueError(f"{name} is {sizes} in the files and {own} by the config: which is right?")

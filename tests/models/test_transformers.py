@@ -1,0 +1,175 @@
+"""With transformers: save_pretrained and from_pretrained give the same logits, or raise.
+
+transformers is optional, and `make test` does not install it: these tests need an environment that
+has it, such as `.venv/bin/python -m pip install 'transformers>=5,<6'` makes.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from gemlite_edu import (
+    NF4,
+    UntrustedText,
+    load_quantized,
+    pair_table,
+    quantize_,
+    save_quantized,
+)
+
+ROOT = Path(__file__).parent.parent.parent
+pytestmark = pytest.mark.skipif(find_spec("transformers") is None, reason="needs transformers")
+
+SAVE = """
+import sys, torch
+from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
+from gemlite_edu import NF4, quantize_, save_quantized
+for tied in (False, True):
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=64, hidden_size=32, intermediate_size=96, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, tie_word_embeddings=tied,
+    )
+    LlamaForCausalLM(config).bfloat16().save_pretrained(f"dense {tied}")
+    model = AutoModelForCausalLM.from_pretrained(f"dense {tied}")
+    quantize_(model, NF4, group_size=16)
+    model.save_pretrained(f"own {tied}")
+    save_quantized(model, f"ours {tied}")
+    with torch.inference_mode():
+        torch.save(model(torch.arange(9)[None]).logits, f"logits {tied}.pt")
+"""
+
+LOAD = """
+import torch
+for folder in ("own", "ours"):
+    for tied in (False, True):
+        model = AutoModelForCausalLM.from_pretrained(f"{folder} {tied}")
+        with torch.inference_mode():
+            logits = model(torch.arange(9)[None]).logits
+        assert torch.equal(logits, torch.load(f"logits {tied}.pt")), (folder, tied)
+        assert type(model.model.layers[0].mlp.up_proj).__name__ == "GemLiteLinear"
+"""
+
+FIRST = {
+    "ours": """
+import sys, gemlite_edu
+assert not {"torch", "transformers"} & set(sys.modules)
+from transformers import AutoModelForCausalLM
+""",
+    "theirs": "from transformers import AutoModelForCausalLM\nimport gemlite_edu\n",
+}
+NEVER = """
+from transformers import AutoModelForCausalLM
+for folder in ("own", "ours"):
+    try:
+        AutoModelForCausalLM.from_pretrained(f"{folder} True")
+    except RuntimeError as error:
+        print("refused:", error)
+"""
+
+
+def run(code, folder):
+    """What a fresh process prints, in `folder`, without a network."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-W", "error::UserWarning", "-c", code]
+    made = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    return made.stdout
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved")
+    run(SAVE, folder)
+    return folder
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_a_fresh_process_loads_the_same_logits(saved, first):
+    run(FIRST[first] + LOAD, saved)
+
+
+def test_a_process_without_this_package_refuses_the_folder(saved):
+    assert run(NEVER, saved).count("refused: ") == 2
+
+
+def copy_without(saved, tmp_path, names):
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(saved / "own False", tmp_path / "copy")
+    path = tmp_path / "copy" / "model.safetensors"
+    tensors = load_file(path)
+    for name in names:
+        del tensors[name]
+    save_file(tensors, path, metadata={"format": "pt"})
+    return tmp_path / "copy"
+
+
+UP = "model.layers.0.mlp.up_proj"
+LACKING = {
+    "a norm": (["model.norm.weight"], "the files lack 1 tensors of the LlamaForCausalLM, which wo"),
+    "scales": ([f"{UP}.scales"], f"{UP}.metadata: the saved layer must have scales"),
+    "metadata": ([f"{UP}.metadata"], f"the tensors have {UP}.W_q but no {UP}.metadata"),
+    "codes": ([f"{UP}.W_q"], "ignore_mismatched_sizes"),
+}
+
+
+@pytest.mark.parametrize(("names", "sentence"), LACKING.values(), ids=LACKING)
+def test_a_file_that_lacks_tensors_is_refused(saved, tmp_path, names, sentence):
+    from transformers import AutoModelForCausalLM
+
+    folder = copy_without(saved, tmp_path, names)
+    with pytest.raises((RuntimeError, ValueError), match=sentence):
+        AutoModelForCausalLM.from_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("intermediate_size", 64, r"_proj is .* in the files and .* by the config"),
+        ("quantization_config", {"quant_method": "gemlite_edu", "version": 2}, "has version 2 of"),
+        ("architectures", ["NoSuchModel"], "transformers .* has no NoSuchModel: load the folder"),
+        ("architectures", None, "holds a model that is not of transformers"),
+    ],
+)
+def test_a_config_that_lies_is_refused(saved, tmp_path, key, value, sentence):
+    folder = copy_without(saved, tmp_path, [])
+    config = json.loads((folder / "config.json").read_text()) | {key: value}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=sentence):
+        load_quantized(folder)
+
+
+def test_load_quantized_and_the_base_model_are_the_same_model(saved):
+    import torch
+    from transformers import AutoModel, AutoModelForCausalLM
+
+    with torch.inference_mode():
+        tokens = torch.arange(9)[None]
+        model = load_quantized(saved / "ours True")
+        assert torch.equal(model(tokens).logits, torch.load(saved / "logits True.pt"))
+        dense = AutoModelForCausalLM.from_pretrained(saved / "dense True")
+        load_quantized(saved / "ours True", dense)
+        assert torch.equal(dense(tokens).logits, model(tokens).logits)
+        base = AutoModel.from_pretrained(saved / "ours True")
+        expected = model.model(tokens).last_hidden_state
+        assert torch.equal(base(tokens).last_hidden_state, expected)
+
+
+def test_texts_must_be_trusted(saved, tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(saved / "dense False")
+    quantize_(model, replace(NF4, texts=pair_table(NF4)))
+    save_quantized(model, tmp_path / "model")
+    with pytest.raises(UntrustedText, match="use load_quantized") as info:
+        AutoModelForCausalLM.from_pretrained(tmp_path / "model")
+    again = load_quantized(tmp_path / "model", trusted_texts=info.value.texts)
+    assert again.model.layers[1].mlp.up_proj.format.holes == pair_table(NF4)
