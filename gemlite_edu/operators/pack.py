@@ -110,6 +110,8 @@ def _layout_for(form, nbits, K, group_size):
         fast = FastWeights(nbits, group_size).layout(K)
     except ValueError:
         return least
+    if not isinstance(fast, PlaneTiles):  # in pieces, which `form.wants_pieces` has declined
+        return least
     pads_little = fast.padded_K <= MOST_PADDING * least.padded_K
     return fast if pads_little or form.coding is not None else least
 

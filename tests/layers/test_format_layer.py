@@ -73,6 +73,14 @@ def test_the_fast_kernel_in_the_layer_is_as_right_as_dense_weights(name, W, x):
     assert_near(y, x.half(), q, None, torch.float16)
 
 
+@pytest.mark.parametrize("K", [160, 192])
+def test_integers_of_3_bits_whose_rows_are_not_whole_pieces(K):
+    W, x = torch.randn(8, K), torch.randn(2, K).half()
+    q = quantize_to_format(W, g.INT3)
+    layer = GemLiteLinear.from_coded(q)
+    assert_near(layer.forward_manual(x, "DEQUANTIZE"), x, q, None, torch.float16)
+
+
 def test_float32_x_beyond_float16_keeps_its_range(W, x):
     q, x = quantize_to_format(W, g.NF4), x * torch.tensor([[1e30], [1.0], [1e-25]])
     y = GemLiteLinear.from_coded(q, dtype=torch.float32)(x)
