@@ -53,6 +53,7 @@ _NAMES_OF = {
     "layers.gemv_linear": ("GemvLinear",),
     "layers.int4_linear": ("Int4Linear",),
     "models.files": ("load_quantized", "save_quantized"),
+    "models.load_checkpoint": ("load_checkpoint",),
     "models.quantize_model": ("quantize_",),
 }
 _MODULES = {

@@ -18,9 +18,11 @@ import pytest
 from gemlite_edu import (
     NF4,
     UntrustedText,
+    load_checkpoint,
     load_quantized,
     pair_table,
     quantize_,
+    quantize_linear,
     save_quantized,
 )
 
@@ -161,6 +163,35 @@ def test_load_quantized_and_the_base_model_are_the_same_model(saved):
         base = AutoModel.from_pretrained(saved / "ours True")
         expected = model.model(tokens).last_hidden_state
         assert torch.equal(base(tokens).last_hidden_state, expected)
+
+
+def test_a_gptq_folder_of_a_model_of_transformers(saved, tmp_path):
+    """The dense model's layers, quantized here and written by the documented format."""
+    import torch
+    from checkpoint_writers import gptq
+    from safetensors.torch import save_file
+    from transformers import AutoModelForCausalLM
+
+    dense = AutoModelForCausalLM.from_pretrained(saved / "dense False", dtype=torch.float16)
+    tensors = dense.state_dict()
+    for name, module in dense.named_modules():
+        if isinstance(module, torch.nn.Linear) and name != "lm_head":
+            q = quantize_linear(module.weight, 4, 16, symmetric=True)
+            del tensors[f"{name}.weight"]
+            written_as = gptq(q.W_q, q.zeros.int(), q.scales.half(), 4)
+            for part, tensor in zip(("qweight", "qzeros", "scales"), written_as, strict=True):
+                tensors[f"{name}.{part}"] = tensor.contiguous()
+            module.weight.data = replace(q, scales=q.scales.half().float()).dequantize().half()
+    config = json.loads((saved / "dense False" / "config.json").read_text())
+    settings = {"quant_method": "gptq", "bits": 4, "group_size": 16, "desc_act": False}
+    config |= {"quantization_config": settings, "dtype": "float16"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    model = load_checkpoint(tmp_path)
+    with torch.inference_mode():
+        expected = dense(torch.arange(3)[None]).logits
+        logits = model(torch.arange(3)[None]).logits
+    assert (logits - expected).norm() / expected.norm() < 0.01
 
 
 def test_texts_must_be_trusted(saved, tmp_path):
