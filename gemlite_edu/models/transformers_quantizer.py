@@ -78,6 +78,11 @@ class GemLiteQuantizer(HfQuantizer):
         _check_all_loaded(model)
         for name, layer in model.named_modules():
             if isinstance(layer, GemLiteLinear):
+                if layer.W_q.is_meta:
+                    raise ValueError(
+                        f"{name} is offloaded, which packed layers do not support: choose a "
+                        "device_map that has a GPU or the CPU for it"
+                    )
                 try:
                     layer.load_state_dict(layer.state_dict())
                 except RuntimeError as error:
@@ -90,7 +95,7 @@ def _check_all_loaded(model):
     is_loaded = {
         name: getattr(parameter, "_is_hf_initialized", False)
         for name, parameter in model.named_parameters()
-        if not name.startswith(packed)
+        if not parameter.is_meta and not name.startswith(packed)  # on meta: offloaded to the disk
     }
     absent = [name for name, loaded in is_loaded.items() if not loaded]
     if absent and len(absent) < len(is_loaded):

@@ -165,6 +165,24 @@ def test_load_quantized_and_the_base_model_are_the_same_model(saved):
         assert torch.equal(base(tokens).last_hidden_state, expected)
 
 
+def test_a_packed_layer_cannot_be_offloaded_and_others_can(saved, tmp_path):
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    pytest.importorskip("accelerate")
+    options = dict(
+        offload_folder=tmp_path / "off", pretrained_model_name_or_path=saved / "own False"
+    )
+    device_map = {"model": "cpu", "lm_head": "disk"}
+    model = AutoModelForCausalLM.from_pretrained(**options, device_map=device_map)
+    with torch.inference_mode():
+        logits = model(torch.arange(9)[None]).logits
+    assert torch.equal(logits, torch.load(saved / "logits False.pt"))
+    device_map = {"model": "disk", "lm_head": "cpu"}
+    with pytest.raises(ValueError, match="_proj is offloaded, which packed layers do not support"):
+        AutoModelForCausalLM.from_pretrained(**options, device_map=device_map)
+
+
 def test_a_gptq_folder_of_a_model_of_transformers(saved, tmp_path):
     """The dense model's layers, quantized here and written by the documented format."""
     import torch
