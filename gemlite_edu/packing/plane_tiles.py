@@ -21,6 +21,7 @@ from functools import partial
 import torch
 
 from gemlite_edu.numbers.checks import check_group_size
+from gemlite_edu.numbers.coded_weight import row_blocks
 from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.packing.address_map import Address
 from gemlite_edu.packing.rows_cols import WORD_DTYPES
@@ -181,14 +182,19 @@ def pack_plane_tiles(W_q, layout):
     third.
     """
     check_codes(W_q, layout.nbits)
-    N = len(W_q)
+    of_rows = [_packed_rows(W_q[rows], layout) for rows in row_blocks(*W_q.shape)]
+    return torch.cat(of_rows).transpose(0, 1).contiguous()
+
+
+def _packed_rows(W_q, layout):
+    """The words of a few rows, (rows, tiles, DEPTH): codes as wide as words would fill memory."""
     dtype = layout.word_dtype
     codes = layout.pad(W_q & (1 << layout.low_bits) - 1).to(dtype)
-    planes = codes.reshape(N, -1, layout.fields, DEPTH)
-    words = torch.zeros(N, planes.shape[1], DEPTH, dtype=dtype, device=W_q.device)
+    planes = codes.reshape(len(W_q), -1, layout.fields, DEPTH)
+    words = torch.zeros(len(W_q), planes.shape[1], DEPTH, dtype=dtype, device=W_q.device)
     for field in range(layout.fields):
         words |= planes[:, :, field] << layout.shift(field)
-    return words.transpose(0, 1).contiguous()
+    return words
 
 
 def pack_with_high(W_q, layout):

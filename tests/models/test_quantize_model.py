@@ -241,7 +241,9 @@ def test_a_quantizer_that_fails_half_way_can_be_called_again(model):
 
     with pytest.raises(RuntimeError, match="no memory") as info:
         quantize_(model, g.NF4, quantizer=fails_at_down)
-    assert info.value.__notes__ == ["1 layers before it are quantized; call quantize_ again"]
+    assert info.value.__notes__ == [
+        "layers quantized before it: 1; call quantize_ again for the rest"
+    ]
     assert len(quantize_(model, g.NF4).quantization_summary.layers) == 3
 
 

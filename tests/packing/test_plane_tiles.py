@@ -32,6 +32,14 @@ def codes(nbits, N, K):
     return torch.randint(0, 2**nbits, (N, K), dtype=torch.uint8)
 
 
+@pytest.mark.parametrize("layout", [PlaneTiles(4, 96, 24, 32), PlaneTiles(3, 100, None, 16)])
+def test_rows_packed_in_blocks_are_those_packed_at_once(layout, monkeypatch):
+    W_q = codes(layout.nbits, 5, layout.K)
+    at_once = pack_plane_tiles(W_q, layout)
+    monkeypatch.setattr("gemlite_edu.numbers.coded_weight._WEIGHTS_AT_ONCE", 2 * layout.K)
+    assert torch.equal(pack_plane_tiles(W_q, layout), at_once)
+
+
 @pytest.mark.parametrize("layout", list(layouts()), ids=str)
 def test_codes_come_back(layout):
     W_q = codes(layout.nbits, 5, layout.K)
