@@ -3,6 +3,8 @@
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+import torch
+
 from gemlite_edu.kernels.errors import UntrustedText
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
 from gemlite_edu.operators.pack import TENSORS
@@ -29,11 +31,9 @@ def trusted_by_caller():
 
 def saved_forms(shards):
     """{name of a packed layer: (`Form`, `Format`)} in `Shards`; ValueError for a damaged one."""
-    return {
-        name.removesuffix(".W_q"): _form(shards, name.removesuffix(".W_q"))
-        for name in shards.names()
-        if name.endswith(".W_q")
-    }
+    layers = [n.removesuffix(".W_q") for n in shards.names() if n.endswith(".W_q")]
+    with torch.device("cpu"):  # where transformers calls this, new tensors are on meta
+        return {layer: _form(shards, layer) for layer in layers}
 
 
 def _form(shards, layer):

@@ -53,12 +53,12 @@ class GemLiteQuantizer(HfQuantizer):
         shards = Shards.of_files(checkpoint_files)
         forms = saved_forms(shards)
         texts_of = trusted_for(forms, trusted_by_caller(), "the folder")
-        prefix = f"{model.base_model_prefix}."
+        prefix, modules = f"{model.base_model_prefix}.", dict(model.named_modules())
         for name, (form, _) in forms.items():
-            place = _place(model, name, prefix)
+            place = _place(modules, name, prefix)
             if place is None:
                 continue  # a head that this class does not have; else torch refuses its `weight`
-            _check_sizes(model.get_submodule(place), place, form)
+            _check_sizes(modules[place], place, form)
             layer = GemLiteLinear(trusted_texts=texts_of[name])
             for part, tensor in on_meta_of(shards, name).items():
                 if part != "metadata":
@@ -105,9 +105,8 @@ def _check_all_loaded(model):
         )
 
 
-def _place(model, name, prefix):
+def _place(modules, name, prefix):
     """The name in this class of model: a base model has no prefix, and one with a head has it."""
-    modules = dict(model.named_modules())
     names = name, name.removeprefix(prefix), prefix + name
     return next((n for n in names if type(modules.get(n)) is torch.nn.Linear), None)
 

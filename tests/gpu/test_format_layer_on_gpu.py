@@ -112,3 +112,19 @@ def test_compiled_and_moved_it_stays_the_same():
     compiled = torch.compile(torch.nn.Sequential(layer, torch.nn.ReLU()), fullgraph=True)
     assert torch.equal(compiled(x), torch.relu(layer(x)))
     assert torch.equal(copy.deepcopy(layer).cpu().cuda()(x), layer(x))
+
+
+def test_a_whole_model_is_quantized_saved_and_loaded_on_the_gpu(tmp_path):
+    def made():
+        torch.manual_seed(1)
+        return torch.nn.Sequential(torch.nn.Linear(K, N), torch.nn.ReLU()).half().cuda()
+
+    x = torch.randn(3, K).half().cuda()
+    with torch.inference_mode():
+        dense, model = made()(x), g.quantize_(made(), g.NF4, group_size=128)
+        y = model(x)
+        assert all(tensor.is_cuda for tensor in model.state_dict().values())
+        assert 0 < (y - dense).norm() / dense.norm() < 0.15
+        g.save_quantized(model, tmp_path / "model")
+        again = g.load_quantized(tmp_path / "model", made(), device="cuda")
+        assert torch.equal(again(x), y)

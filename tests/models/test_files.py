@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 
 import gemlite_edu as g
 from gemlite_edu import GemLiteLinear, UntrustedText, load_quantized, quantize_, save_quantized
+from gemlite_edu.models.saved_layers import saved_forms
 from gemlite_edu.models.shards import Shards, write_shards
 
 K = 64
@@ -280,6 +281,13 @@ def test_shards_are_those_of_the_index(tmp_path):
     (tmp_path / "model.safetensors.index.json").unlink()
     with pytest.raises(ValueError, match="has 2 shards but no model.safetensors.index.json"):
         Shards(tmp_path)
+
+
+def test_forms_are_read_where_new_tensors_are_on_meta(folder):
+    """As transformers does while it builds a model."""
+    with torch.device("meta"):
+        forms = saved_forms(Shards(folder))
+    assert forms["down"][1] == g.NF4
 
 
 def test_a_packed_state_is_refused_by_dense_layers(model):
