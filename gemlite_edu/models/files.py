@@ -27,6 +27,8 @@ def save_quantized(model, folder):
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    if isinstance(model, GemLiteLinear):
+        raise ValueError("the model is itself a GemLiteLinear: save its state_dict by save_file")
     if not any(isinstance(module, GemLiteLinear) for module in model.modules()):
         raise ValueError(f"the {type(model).__name__} has no GemLiteLinear: call quantize_ first")
     with new_folder(folder) as unfinished:

@@ -32,7 +32,7 @@ class HqqCheckpoint:
         pickled = Path(folder) / _PICKLED
         self._state = _Pickled(pickled) if pickled.exists() else Shards(folder)
         names = self._state.names()
-        self.layers = [n.removesuffix(".W_q") for n in names if n.endswith(".W_q")]
+        self.layers = [n.removesuffix(".packing") for n in names if n.endswith(".packing")]
         of_layers = {f"{layer}.{part}" for layer in self.layers for part in _OF_LAYER}
         self.others = [name for name in names if name not in of_layers]
 
@@ -65,7 +65,7 @@ class _StoredLayer:
     """The parts of hqq's HQQLinear that `codes_of_hqq` uses, from its state."""
 
     def __init__(self, state):
-        self.W_q = state["W_q"]
+        self.W_q = state.get("W_q")
         self.meta = {part: value for part, value in state.items() if part not in ("W_q", "bias")}
         for part in _NUMBERS:
             if isinstance(self.meta.get(part), torch.Tensor):
@@ -79,6 +79,8 @@ class _StoredLayer:
     def unpack(self, dtype):
         """The codes, (rows, group), with the rows that fill the last part."""
         packing = self.meta.get("packing")
+        if self.W_q is None:
+            raise ValueError("the HQQ layer has no W_q")
         if packing not in _FIELDS:
             known = ", ".join(_FIELDS)
             raise ValueError(f"the HQQ layer's packing must be one of {known}, got {packing!r}")

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import torch
+from tqdm import tqdm
 
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
 from gemlite_edu.models.files import load_quantized
@@ -47,9 +48,12 @@ def load_checkpoint(folder, model=None, device="cpu"):
         if (folder / "generation_config.json").exists():
             shutil.copy(folder / "generation_config.json", converted)
         try:
-            return load_quantized(converted, model, device)
+            loaded = load_quantized(converted, model, device)
         except ValueError as error:
             raise ValueError(str(error).replace(converted, str(folder))) from error
+    if model is None:
+        loaded.name_or_path = loaded.config._name_or_path = str(folder)
+    return loaded
 
 
 def _checkpoint(folder, config):
@@ -76,7 +80,7 @@ def _converted(checkpoint, model, dtype):
     """The pairs (name, tensor) of the model with `GemLiteLinear` layers, one layer at a time."""
     for name in checkpoint.others:
         yield name, checkpoint.read(name)
-    for layer in checkpoint.layers:
+    for layer in tqdm(checkpoint.layers, desc="Converting", unit="layer"):
         try:
             q, bias = checkpoint.quantized(layer)
             bias = None if bias is None or _is_padding(bias, model, layer) else bias.to(dtype)

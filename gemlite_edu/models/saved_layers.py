@@ -30,18 +30,20 @@ def trusted_by_caller():
 
 
 def saved_forms(shards):
-    """{name of a packed layer: (`Form`, `Format`)} in `Shards`; ValueError for a damaged one."""
-    layers = [n.removesuffix(".W_q") for n in shards.names() if n.endswith(".W_q")]
+    """{name of a packed layer: (`Form`, `Format`)} in `Shards`; ValueError for a damaged one.
+
+    A layer has W_q and metadata; W_q alone may be a weight of the model's own.
+    """
+    names = shards.names()
+    layers = [n.removesuffix(".W_q") for n in names if n.endswith(".W_q")]
+    layers = [layer for layer in layers if f"{layer}.metadata" in names]
     with torch.device("cpu"):  # where transformers calls this, new tensors are on meta
         return {layer: _form(shards, layer) for layer in layers}
 
 
 def _form(shards, layer):
     on_meta = {name: None for name in TENSORS} | on_meta_of(shards, layer)
-    if on_meta.pop("metadata", None) is None:
-        raise ValueError(
-            f"the tensors have {layer}.W_q but no {layer}.metadata: save the model anew"
-        )
+    del on_meta["metadata"]
     try:
         return saved_form(shards.read(f"{layer}.metadata"), on_meta)
     except (TypeError, ValueError) as error:

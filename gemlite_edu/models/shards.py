@@ -26,7 +26,9 @@ class Shards:
     def __init__(self, folder, same_as=None):
         self._folder, self._files = Path(folder), {}
         self._file_of = self._from_index() or self._from_files()
-        self._same_as = dict(same_as or {})
+        self._same_as = {} if same_as is None else same_as
+        if not _maps_texts(self._same_as):
+            raise ValueError(f"same_as in the config of {folder} must map names to names")
         for name, other in self._same_as.items():
             if other not in self._file_of:
                 raise ValueError(f"{folder} says that {name} equals {other}, which no file has")
@@ -68,9 +70,11 @@ class Shards:
         if not index.exists():
             return None
         try:
-            file_of = dict(json.loads(index.read_text())["weight_map"])
+            file_of = json.loads(index.read_text())["weight_map"]
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{index} is damaged or half written: {error}") from error
+        if not _maps_texts(file_of):
+            raise ValueError(f"weight_map in {index} must map names to files")
         for name, file in file_of.items():
             if name not in self._opened(file).keys():
                 raise ValueError(f"{self._folder / file} has no tensor {name}, but the index does")
@@ -99,6 +103,10 @@ class Shards:
             except (SafetensorError, OSError) as error:
                 raise ValueError(f"{path} is damaged or half written: {error}") from error
         return self._files[file]
+
+
+def _maps_texts(value):
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
 def write_shards(tensors, folder, shard_bytes=_SHARD_BYTES):

@@ -44,7 +44,8 @@ def load(folder, config, trusted_texts):
 
 def class_name(folder, config):
     """The class of the model, as its config.json says; ValueError if transformers has none such."""
-    names = config.get("architectures") or [None]
+    names = config.get("architectures")
+    names = names if isinstance(names, list) and names else [None]
     if "model_type" not in config or not isinstance(names[0], str):
         raise ValueError(
             f"{folder} holds a {names[0] or 'model'} that is not of transformers: pass a model of "

@@ -46,11 +46,13 @@ class GemLiteQuantizer(HfQuantizer):
 
     def _process_model_before_weight_loading(self, model, checkpoint_files=None, **others):
         """Replace the layers by ones without numbers, and check that the files have all tensors."""
-        if not checkpoint_files or not all(
-            str(f).endswith(".safetensors") for f in checkpoint_files
-        ):
-            raise ValueError("gemlite_edu reads packed layers from safetensors files alone")
-        shards = Shards.of_files(checkpoint_files)
+        names = [str(file) for file in checkpoint_files or []]
+        if not names or not all(name.endswith(".safetensors") for name in names):
+            raise ValueError(
+                f"packed layers are read from safetensors files, and transformers named {names}: "
+                "give from_pretrained a folder, and use transformers 5"
+            )
+        shards = Shards.of_files(names)
         forms = saved_forms(shards)
         texts_of = trusted_for(forms, trusted_by_caller(), "the folder")
         prefix, modules = f"{model.base_model_prefix}.", dict(model.named_modules())

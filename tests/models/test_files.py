@@ -26,6 +26,8 @@ class Model(torch.nn.Module):
         self.up, self.down = torch.nn.Linear(K, inner), torch.nn.Linear(inner, K, bias=False)
         self.again = self.up
         self.register_buffer("shift", torch.arange(K).half())
+        self.own = torch.nn.Module()
+        self.own.W_q = torch.nn.Parameter(torch.ones(3))  # no packed layer
         self.lm_head = torch.nn.Linear(K, 10, bias=False)
         self.lm_head.weight = self.embed.weight
 
@@ -130,6 +132,10 @@ def other_version(tensors, config):
     config["quantization_config"]["version"] = 2
 
 
+def no_names(tensors, config):
+    config["same_as"] = ["lm_head.weight"]
+
+
 def no_method(tensors, config):
     del config["quantization_config"]
 
@@ -143,7 +149,10 @@ def only_dense(tensors, config):
 
 CHANGES = {
     "no scales": (without("down.channel_scales"), "down.metadata: the saved layer must have chan"),
-    "no metadata": (without("down.metadata"), "the tensors have down.W_q but no down.metadata"),
+    "no metadata": (
+        without("down.metadata"),
+        "has, and the model does not take, .* tensors: down.",
+    ),
     "no codes": (without("down.W_q"), "has, and the model does not take, .* tensors: down.chan"),
     "no bias": (without("up.bias"), "says that again.bias equals up.bias, which no file"),
     "no buffer": (without("shift"), "the model needs, and .* does not have, 1 tensors: shift"),
@@ -152,6 +161,7 @@ CHANGES = {
     "embedding": (other_embedding, r"embed.weight is \(10, 63\) in .*, and \(10, 64\) in the"),
     "one more": (one_more, "has, and the model does not take, 1 tensors: more"),
     "no tied": (no_such_tied, "says that lm_head.weight equals nothing, which no file has"),
+    "no names": (no_names, "same_as in the config of .* must map names to names"),
     "untied": (untied, "embed.weight and lm_head.weight are one in the model and two"),
     "gptq": (other_method, "its quant_method is 'gptq'; load_checkpoint reads folders of gptq"),
     "version": (other_version, "has version 2 of the layout, and this gemlite_edu reads 1"),
@@ -238,6 +248,8 @@ def test_other_arguments_are_refused(folder, model, tmp_path):
         save_quantized(Model(), tmp_path / "other")
     with pytest.raises(TypeError, match="model must be a torch.nn.Module, got dict"):
         save_quantized({}, tmp_path / "other")
+    with pytest.raises(ValueError, match="the model is itself a GemLiteLinear: save its state"):
+        save_quantized(model.up, tmp_path / "other")
     model.up.to("meta")
     with pytest.raises(ValueError, match="the model's up.W_q has no numbers: it is on meta"):
         save_quantized(model, tmp_path / "other")

@@ -239,6 +239,9 @@ def test_hqq_layers_that_cannot_be_read_are_refused(tmp_path):
     tensors = hqq_tensors(4)
     tensors["blocks.0.up.packing"] = as_tensor("4bit_u32")
     refuses(written(tmp_path / "packing", tensors, {}), "packing must be one of .*, got '4bit_u32'")
+    tensors = hqq_tensors(4)
+    del tensors["blocks.0.up.W_q"]
+    refuses(written(tmp_path / "codes", tensors, {}), "blocks.0.up: the HQQ layer has no W_q")
     folder = written(tmp_path / "cut", tensors, {})
     (folder / "qmodel.pt").write_bytes(b"no pickle")
     refuses(folder, "qmodel.pt is damaged, or not of hqq: ")
