@@ -1,7 +1,7 @@
 """The quantizer that transformers calls for folders whose quant_method is gemlite_edu.
 
 Importing this module imports transformers and registers the quantizer. Written for the interface
-of transformers 5.
+of transformers 5; version 4 does not name the files, so it can save and is refused when it loads.
 """
 
 import re
@@ -40,8 +40,8 @@ class GemLiteQuantizer(HfQuantizer):
     requires_calibration = True  # so from_pretrained does not quantize: quantize_ does
     is_trainable = False
 
-    def is_serializable(self):
-        """True: the layers' state is tensors."""
+    def is_serializable(self, **options):
+        """True: the layers' state is tensors. options: those of save_pretrained, in version 4."""
         return True
 
     def _process_model_before_weight_loading(self, model, checkpoint_files=None, **others):
