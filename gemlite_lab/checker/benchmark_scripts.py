@@ -13,9 +13,11 @@ from gemlite_lab.checker.compare import is_close
 from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, CheckFailed, Exercise, number
 from gemlite_lab.checker.script_cases import (
     ANY_SIZE,
+    HARDLY_INTERRUPTED,
     INTERRUPTIONS,
     LARGER_THAN_L2,
     LARGEST,
+    NEARLY_THE_L2,
     OF_MANY_COPIES,
     SMALL,
     on_a_slower_card,
@@ -136,7 +138,7 @@ BENCHMARK_EXERCISES = (
             "Launch copies in turn, so many that together they exceed the L2: what was read "
             "longest ago leaves it first.",
         ),
-        cases=lambda: on_cards((*ANY_SIZE, OF_MANY_COPIES, SMALL)),
+        cases=lambda: on_cards((*ANY_SIZE, OF_MANY_COPIES, SMALL, *NEARLY_THE_L2)),
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM,
     ),
     _script(
@@ -149,9 +151,12 @@ BENCHMARK_EXERCISES = (
             "an interruption, and a round over the copies of small weights has hundreds.",
         ),
         cases=lambda: [
-            *on_cards(ANY_SIZE, 5000.0, INTERRUPTIONS),
+            *on_cards(ANY_SIZE[:1], 5000.0, INTERRUPTIONS),
+            *on_cards(ANY_SIZE[1:], 5000.0, INTERRUPTIONS[::3]),
             *on_cards((OF_MANY_COPIES, SMALL), 5000.0, (1, 100)),
             *on_cards((LARGEST,), 50_000.0, (1, 100)),
+            *on_cards(NEARLY_THE_L2, 5000.0, (1,)),
+            *(on_cards((size,), longer, when)[0] for size, longer, when in HARDLY_INTERRUPTED),
         ],
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM | _INTERRUPTED,
     ),

@@ -20,6 +20,13 @@ ANY_SIZE = (
 OF_MANY_COPIES = (1000, 32_000_000, 2_500_000)
 SMALL = (1000, 32_000_000, 40_000)  # so many copies that each round over them is interrupted
 LARGEST = (1000, 32_000_000, 6_000_000_000)  # takes longer than an interrupted launch elsewhere
+NEARLY_THE_L2 = ((1000, 32_000_000, 20_000_000), (1000, 32_000_000, 32_000_000))  # one fits
+HARDLY_INTERRUPTED = (  # (GB/s, bytes of the L2, bytes of the weights), microseconds longer, when
+    # launches of 5 ms and of 12 us, whose interruptions a limit of twice the shortest time lets in
+    ((1000, 32_000_000, 5_000_000_000), 4900.0, range(12)),
+    ((1000, 32_000_000, 5_000_000_000), 1500.0, (1, 2, 100)),
+    ((1000, 32_000_000, 8_000_000), 3.6, range(40)),
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ def on_cards(sizes, interruption_us=0.0, interruptions=(0,)):
 def on_a_slower_card(cases, seed):
     """One of the cases, with the very same settings and sizes, and slower work."""
     case = cases[seed % len(cases)]
-    slowness = 1.1 + seed % 9967 / 9967
+    slowness = 1.05 + seed % 9967 / 2 / 9967
     return replace(case, interruptions=case.interruptions[::_FEWER], slowness=slowness)
 
 
