@@ -7,6 +7,7 @@ import torch
 from gemlite_edu.numbers.bounds import factored_error_bound
 from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_lab.checker.cases import fresh
+from gemlite_lab.checker.chunk_shares import refuse_uneven_shares, with_a_row_for_each_tile
 from gemlite_lab.checker.exercise import CheckFailed, Exercise
 from gemlite_lab.checker.tiled_cases import (
     BLOCK_N,
@@ -41,6 +42,7 @@ def _cases():
         with_more_rows(exact_tiled(4, 8, None, N=1, K=32, M=2), 3),
         added_atomically(exact_tiled(4, 8, None, N=70, K=32)),
         *_of_every_path(),
+        with_a_row_for_each_tile(exact_tiled(4, 8, 64, N=9, K=128, chunks=2), 32),
     ]
 
 
@@ -74,8 +76,9 @@ def _expected(case):
 
 def _run(answer, case, device):
     operands = case.x, case.weight, case.config, device, case.is_atomic
-    y, loads = product_of(answer, tiled_product, _NAME, _NAME, *operands)
+    y, loads, sums = product_of(answer, tiled_product, _NAME, _NAME, *operands)
     right, bound = _expected(case)
+    refuse_uneven_shares(_NAME, case, sums, y, right)
     limit = _loads_needed(case)
     for name, times in loads.items():
         if times > limit and ((y - right).abs() <= (0 if bound is None else bound)).all():

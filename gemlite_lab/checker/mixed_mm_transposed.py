@@ -5,6 +5,7 @@ from functools import cache, partial
 import torch
 
 from gemlite_lab.checker.cases import fresh
+from gemlite_lab.checker.chunk_shares import refuse_uneven_shares, with_a_row_for_each_tile
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.int4_cases import (
     as_on_a_gpu,
@@ -39,6 +40,7 @@ def _cases():
         # sums that fp16 does not hold, of three tiles
         as_on_a_gpu(_case((5, 96, 32), 32, (16, 32, 32), 1, make=wide_int4)),
         _case((5, 40, 32), 32, (16, 32, 32), 2, make=random_int4),
+        with_a_row_for_each_tile(_case((1, 192, 32), 32, (16, 32, 32), 3), 32),
     ]
 
 
@@ -46,11 +48,15 @@ def _fresh(seed):
     return as_on_a_gpu(_case((5, 40, 64), 64, (16, 32, 32), 2, seed=seed))
 
 
+_expected = partial(expected, y_dtype=torch.float16, is_transposed=True)
+
+
 def _run(answer, case, device):
     operands = case.x, case.packed, case.scales, case.zeros
     cut = case.group_size, case.config
     how = *cut, device, case.interpreted_dtype
-    y = product_of(answer, transposed_product, *operands, *how)
+    y, sums = product_of(answer, transposed_product, *operands, *how)
+    refuse_uneven_shares(_NAME, case, sums, y, _expected(case)[0])
     if device == "cpu":
         check_on_cpu(_NAME, y, case, is_transposed=True)
     return y
@@ -77,6 +83,6 @@ MIXED_MM_TRANSPOSED = Exercise(
     ),
     cases=_cases,
     fresh=partial(fresh, _fresh),
-    expected=partial(expected, y_dtype=torch.float16, is_transposed=True),
+    expected=_expected,
     run=_run,
 )

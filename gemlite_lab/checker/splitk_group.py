@@ -16,10 +16,11 @@ from gemlite_edu.numbers import reference
 from gemlite_edu.numbers.bounds import dequantized_error_bound, scaled_weights_error_bound
 from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_lab.checker.cases import fresh
+from gemlite_lab.checker.chunk_shares import refuse_uneven_shares, with_a_row_for_each_tile
 from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.exercise import CheckFailed, Exercise
 from gemlite_lab.checker.triton_answers import product_of
-from gemlite_lab.sandbox.triton_products import splitk_group_product
+from gemlite_lab.sandbox.triton_products import splitk_group_sums
 
 _QUANTUM = 1 / 16
 _MAX_QUANTA = 2**24  # float32 sums are exact up to this
@@ -30,13 +31,14 @@ _SHAPES = (  # chunks, BLOCK_K, GROUP, M, N, K
     (2, 32, 16, 17, 40, 240),  # the last tile is half empty
     (3, 64, 48, 5, 33, 400),
 )
-_LONG, _BROAD, _EMPTY, _WIDE, _FRESH, _RANDOM = (
+_LONG, _BROAD, _EMPTY, _WIDE, _FRESH, _RANDOM, _SHARED = (
     (1, 256, 16, 1, 1, 4112),  # more groups than a byte counts
     (1, 32, 48, 1, 70, 96),
     (5, 128, 656, 3, 1, 752),  # 6 tiles: chunk 3 would begin behind the last one, chunk 4 later
     (1, 32, 48, 70, 1, 96),
     (2, 32, 48, 5, 33, 96),
     (2, 32, 48, 32, 32, 96),
+    (3, 32, 48, 1, 9, 192),
 )
 _TILES_ARE_GROUPS = 32, 32, 17, 33, 272  # the last tile is half empty
 
@@ -60,7 +62,9 @@ class _SplitCase:
 def _cases():
     shapes = *_SHAPES, _LONG, _BROAD
     exact = [_case(*shape, seed) for seed, shape in enumerate(shapes)]
-    return [*exact, _case(*_EMPTY, seed=0, codes=256), _wide_case(*_WIDE), _random_case(*_RANDOM)]
+    empty, shares = _case(*_EMPTY, seed=0, codes=256), _case(*_SHARED, seed=0)
+    shares = with_a_row_for_each_tile(shares, shares.block_k)
+    return [*exact, empty, _wide_case(*_WIDE), _random_case(*_RANDOM), shares]
 
 
 def _case(chunks, block_k, group_size, M, N, K, seed, codes=16):
@@ -127,7 +131,9 @@ def _weights(case):
 def _run(answer, case, device):
     operands = case.x, case.W_q, case.scales, case.zeros
     cut = case.group_size, case.block_k, case.chunks
-    y = product_of(answer, splitk_group_product, *operands, *cut, device)
+    sums = product_of(answer, splitk_group_sums, *operands, *cut, device)
+    y = sums.sum(0)
+    refuse_uneven_shares("splitk_group", case, sums, y, _expected(case)[0])
     if not case.is_exact:
         _refuse_early_rounding(y, case)
     return y

@@ -10,6 +10,7 @@ from functools import cache, partial
 import torch
 
 from gemlite_lab.checker.cases import fresh
+from gemlite_lab.checker.chunk_shares import refuse_uneven_shares, with_a_row_for_each_tile
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.int4_cases import (
     as_on_a_gpu,
@@ -21,7 +22,7 @@ from gemlite_lab.checker.int4_cases import (
     wide_int4,
 )
 from gemlite_lab.checker.triton_answers import product_of
-from gemlite_lab.sandbox.triton_products import splitk_scales_product
+from gemlite_lab.sandbox.triton_products import splitk_scales_sums
 
 _SPARE = 6  # so that most wrong rows of scales exist, and differ from the right ones
 
@@ -44,6 +45,7 @@ def _cases():
         as_on_a_gpu(_case(1, 32, (5, 3, 96), 96, make=wide_int4)),  # sums that fp16 does not hold
         _case(2, 32, (5, 70, 64), 32, make=random_int4),
         _case(3, 32, (1, 2, 32 * 20), 32),
+        with_a_row_for_each_tile(_case(3, 32, (1, 9, 192), 32), 32),
     ]
 
 
@@ -55,7 +57,9 @@ def _run(answer, case, device):
     operands = case.x, case.packed, case.scales, case.zeros
     cut = case.config["BLOCK_K"], case.config["SPLIT_K"]
     how = case.group_size, *cut, device, case.interpreted_dtype
-    y = product_of(answer, splitk_scales_product, *operands, *how)
+    sums = product_of(answer, splitk_scales_sums, *operands, *how)
+    y = sums.sum(0)
+    refuse_uneven_shares("splitk_scales", case, sums, y, expected(case, torch.float32)[0])
     if device == "cpu":
         check_on_cpu("splitk_scales", y, case)
     return y

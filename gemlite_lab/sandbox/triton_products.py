@@ -18,6 +18,7 @@ from gemlite_edu.runners.interpreter.loads import count_loads
 from gemlite_edu.runners.triton import launch, replaced
 
 BLOCK_M, BLOCK_N = 16, 32
+_AXES_OF_SUMS = 3  # chunks, rows, columns
 _MANY_ROWS, _BLOCK_OF_MANY = 64, 512  # the interpreter is slow for each program
 
 
@@ -37,20 +38,30 @@ def dequantized(unpack, words, high, layout, N, device="cpu"):
 
 
 def tiled_product(answer, name, kernel, x, weight, config=None, device="cpu", atomic=False):
-    """(y float32, {tensor: loads of it}) of `matmul(kernel, ...)` with the answer as `name`."""
+    """(y float32, {tensor: loads of it}, sums) of `matmul(kernel, ...)` with the answer as `name`.
+
+    sums: (chunks, M, N), or None if atomics add them.
+    """
     with count_loads({"scales": weight.scales, "zeros": weight.zeros}) as loads:
-        with OutputsStartAsNaN():
+        with OutputsStartAsNaN() as made:
             given = (f.name for f in fields(weight) if f.init)
             weight = replace(weight, **{n: _moved(getattr(weight, n), device) for n in given})
             y = matmul(
                 kernel, x.to(device), weight, config, Epilogue(torch.float32),
                 atomic=atomic, replace={name: answer},
             )  # fmt: skip
-    return y.cpu(), {name: counted.times for name, counted in loads.items()}
+    times = {name: counted.times for name, counted in loads.items()}
+    return y.cpu(), times, made.chunk_sums()
 
 
 def splitk_group_product(kernel, x, W_q, scales, zeros, group_size, block_k, chunks, device="cpu"):
-    """y (M, N) float32 of an answer on the grid (N / 32, M / 16, chunks), summed over chunks.
+    """y (M, N) float32: `splitk_group_sums` of these arguments, summed over chunks."""
+    sums = splitk_group_sums(kernel, x, W_q, scales, zeros, group_size, block_k, chunks, device)
+    return sums.sum(0)
+
+
+def splitk_group_sums(kernel, x, W_q, scales, zeros, group_size, block_k, chunks, device="cpu"):
+    """The sums (chunks, M, N) float32 of an answer on the grid (N / 32, M / 16, chunks).
 
     scales, zeros: (groups, N). On the CPU the interpreter checks every access. Elements that the
     answer never stores are NaN.
@@ -65,31 +76,41 @@ def splitk_group_product(kernel, x, W_q, scales, zeros, group_size, block_k, chu
         GROUP=group_size, BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=block_k,
         watched=is_interpreted,
     )  # fmt: skip
-    return partial.sum(0).cpu()
+    return partial.cpu()
 
 
 def transposed_product(
     kernel, x, packed, scales, zeros, group_size, config, device="cpu",
     interpreted_dtype=torch.float32,
 ):  # fmt: skip
-    """y (M, K) of an answer to mixed_mm_transposed.
+    """(y (M, K), sums (chunks, M, K) or None for one chunk) of an answer to mixed_mm_transposed.
 
     interpreted_dtype: DTYPE in the interpreter; in float32 nothing is rounded.
     """
     weight = Int4Weight(*(t.to(device) for t in (packed, scales, zeros)), group_size)
-    with OutputsStartAsNaN():
+    with OutputsStartAsNaN() as made:
         y = fused(
             x.to(device), weight, transposed=True, config=config,
             replace={"mixed_mm_transposed": kernel}, interpreted_dtype=interpreted_dtype,
         )  # fmt: skip
-    return y.cpu()
+    return y.cpu(), made.chunk_sums()
 
 
 def splitk_scales_product(
     kernel, x, packed, scales, zeros, group_size, block_k, splits, device="cpu",
     interpreted_dtype=torch.float32,
 ):  # fmt: skip
-    """y (M, N) float32 of an answer on the grid (N / 32, M / 16, splits), summed over splits.
+    """y (M, N) float32: `splitk_scales_sums` of these arguments, summed over splits."""
+    operands = x, packed, scales, zeros, group_size
+    sums = splitk_scales_sums(kernel, *operands, block_k, splits, device, interpreted_dtype)
+    return sums.sum(0)
+
+
+def splitk_scales_sums(
+    kernel, x, packed, scales, zeros, group_size, block_k, splits, device="cpu",
+    interpreted_dtype=torch.float32,
+):  # fmt: skip
+    """The sums (splits, M, N) float32 of an answer on the grid (N / 32, M / 16, splits).
 
     On the CPU the interpreter checks every access. Elements that the answer never stores are NaN.
     interpreted_dtype: DTYPE in the interpreter; in float32 nothing is rounded.
@@ -105,17 +126,26 @@ def splitk_scales_product(
         DTYPE=triton_dtype(interpreted_dtype if is_interpreted else x.dtype), BLOCK_M=BLOCK_M,
         BLOCK_N=BLOCK_N, BLOCK_K=block_k, watched=is_interpreted,
     )  # fmt: skip
-    return partial.sum(0).cpu()
+    return partial.cpu()
 
 
 class OutputsStartAsNaN(TorchFunctionMode):
     """In this context `torch.empty` returns tensors filled with NaN, or the largest integer."""
+
+    def __init__(self):
+        super().__init__()
+        self._made = []
+
+    def chunk_sums(self):
+        """A copy of the sums (chunks, rows, columns) that were made in this context, or None."""
+        return next((made.cpu() for made in self._made if made.dim() == _AXES_OF_SUMS), None)
 
     def __torch_function__(self, function, types, arguments=(), named=None):
         result = function(*arguments, **(named or {}))
         if function.__name__ in ("empty", "new_empty", "empty_like"):
             is_float = result.dtype.is_floating_point
             result.fill_(torch.nan if is_float else torch.iinfo(result.dtype).max)
+            self._made.append(result)
         return result
 
 
