@@ -1,6 +1,6 @@
 """Exercise of notebook 16: write attainable_tflops, the roofline."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -14,7 +14,10 @@ _MANY_MS = (1, 2, 4, 8, 16, 32, 64, 128, 512, 1024, 2048, 4096, 65536)
 
 @dataclass(frozen=True)
 class _Batches:
-    """Weights (N, K) in groups of 128, several M, and a card's two limits."""
+    """Weights (N, K) in groups of 128, several M, and a card's two limits.
+
+    fixed_bytes: the bytes that a product moves, if they are not those of such weights.
+    """
 
     N: int
     K: int
@@ -22,6 +25,7 @@ class _Batches:
     read_gb_per_s: float
     matmul_tflops: float
     nbits: int = 4
+    fixed_bytes: int | None = None
 
     @property
     def label(self):
@@ -29,10 +33,11 @@ class _Batches:
         if len(self.Ms) > _MOST_SHOWN:
             Ms = f"{self.Ms[0]} to {self.Ms[-1]}"
         limits = f"{self.read_gb_per_s} GB/s, {self.matmul_tflops} TFLOP/s"
-        return f"M = {Ms} with N = {self.N}, K = {self.K}, {self.nbits} bits, {limits}"
+        nbytes = f"{self.fixed_bytes} bytes" if self.fixed_bytes else f"{self.nbits} bits"
+        return f"M = {Ms} with N = {self.N}, K = {self.K}, {nbytes}, {limits}"
 
     def nbytes(self, M):
-        return roofline.least_bytes(M, self.N, self.K, self.nbits, 128)
+        return self.fixed_bytes or roofline.least_bytes(M, self.N, self.K, self.nbits, 128)
 
 
 def _batches():
@@ -46,7 +51,15 @@ def _batches():
         _Batches(4096, 4096, tuple(range(40, 140)), 1008.5, 302.5),  # around the knee
         _Batches(4096, 4096, _MANY_MS, 8000, 1),  # the arithmetic is the limit for each M
         _Batches(4096, 4096, _MANY_MS, 20, 2000),  # the memory is, with the same operations
+        *_that_differ_in_one_argument(_Batches(512, 1024, (1, 512), 300, 30, fixed_bytes=900_000)),
     ]
+
+
+def _that_differ_in_one_argument(case):
+    """The case, and for each argument one with another, so that none can be left out of a key."""
+    others = {"N": 256, "K": 2048, "fixed_bytes": 5_000_000}
+    others |= {"read_gb_per_s": 200, "matmul_tflops": 20}
+    return [case, *(replace(case, **{name: other}) for name, other in others.items())]
 
 
 def _fresh(seed):

@@ -56,7 +56,7 @@ def _was_right_before(exercise, case, actual):
         if other is case:
             return False
         right, bound = exercise.expected(other)
-        if bound is None and torch.equal(right, actual):
+        if compare(exercise.output, actual, right, bound, exercise.dtype) is None:
             return True
     return False
 
@@ -111,9 +111,13 @@ def _sets_of(traps):
 
 
 def _is_right_without(clauses, exercise, answer, case):
-    """True if `answer` is right on `case` without these traps."""
+    """True if `answer` is right on `case` without these traps, and `case` has one of them."""
+    changed = case
     for clause in clauses:
-        case = exercise.traps[clause](case)
+        changed = exercise.traps[clause](changed)
+    if clauses and changed is case:
+        return False
+    case = changed
     expected, bound = exercise.expected(case)
     try:
         actual = exercise.run(answer, case, "cpu")

@@ -68,8 +68,16 @@ def tensors_of(case):
 
 
 def clone(case):
-    """A copy of the case whose tensors an answer may change."""
-    return replace(case, **{name: tensor.clone() for name, tensor in tensors_of(case).items()})
+    """A copy of the case whose tensors an answer may change; they lie in memory as in the case."""
+    return replace(case, **{name: _copy(tensor) for name, tensor in tensors_of(case).items()})
+
+
+def _copy(tensor):
+    if tensor.is_contiguous() and not tensor.storage_offset():
+        return tensor.clone()
+    memory = tensor.untyped_storage().clone()
+    place = tensor.storage_offset(), tensor.shape, tensor.stride()
+    return torch.empty(0, dtype=tensor.dtype).set_(memory, *place)
 
 
 # The relative error of a few float32 operations on one number.

@@ -37,6 +37,10 @@ _EXTREME_PRODUCTS = (
     (4100, 24, 64, 1, 5),
     (40, 5000, 32, 6, 1),
 )
+_ONE_OTHER_ARGUMENT = (  # each differs from the first in one, which (but K) changes its best shape
+    *((70, 48, 32, 1, 2), (5, 48, 32, 1, 2), (70, 17, 32, 1, 2)),
+    *((70, 48, 32, 2, 2), (70, 48, 32, 1, 1), (70, 48, 48, 1, 2)),
+)
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,8 @@ def _best(products):
 def _cases():
     simulated = [_simulated(5, 40, shape) for shape in SHAPES]
     extreme = [*map(_costs, _EXTREME_PRODUCTS), _best(_EXTREME_PRODUCTS)]
-    return [*map(_costs, _PRODUCTS), *simulated, _best(_PRODUCTS), *extreme]
+    alike = [*map(_costs, _ONE_OTHER_ARGUMENT), _best(_ONE_OTHER_ARGUMENT)]
+    return [*map(_costs, _PRODUCTS), *simulated, _best(_PRODUCTS), *extreme, *alike]
 
 
 def _fresh(seed):

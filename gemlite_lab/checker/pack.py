@@ -7,6 +7,7 @@ import torch
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.exercise import Exercise
+from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
 
 _SHAPES = (  # nbits, N, K
     *((4, 3, 1000), (4, 2, 256), (4, 1, 33), (2, 2, 1100), (8, 5, 300)),
@@ -24,6 +25,12 @@ def codes_cases():
     sizes = [cases.codes(*shape, seed) for seed, shape in enumerate((*_SMALLEST, *_LARGE))]
     bits = [_lone_bits(nbits) for nbits in range(1, 9)]
     return [*found, cases.real_codes(), *sizes, *_equal_codes(), *bits]
+
+
+def _laid_otherwise():
+    """Cases whose W_q is no contiguous tensor; their K is not whole tiles."""
+    codes = cases.codes(4, 3, 300, seed=0)
+    return [as_parts(codes, "W_q"), as_transposes(codes, "W_q")]
 
 
 def _equal_codes():
@@ -68,8 +75,9 @@ PACK = Exercise(
         "index 2 is the field, index 3 the lane.",
         "Field j goes left by 32 - nbits * (j + 1). Shift int32, not uint8, and combine with |.",
     ),
-    cases=codes_cases,
+    cases=lambda: codes_cases() + _laid_otherwise(),
     fresh=fresh_codes,
     expected=lambda case: (pack_warped_int32(case.W_q, case.nbits), None),
     run=lambda answer, case, device: answer(case.W_q, case.nbits),
+    traps=ALL_CONTIGUOUS,
 )

@@ -8,6 +8,7 @@ import torch
 from gemlite_edu.packing import pack_sparse_1in2
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise
+from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
 from gemlite_lab.checker.sparse_cases import real_sparse_codes, sparse_codes
 
 _SHAPES = ((3, 700), (2, 256), (5, 300), (1, 33), (2, 7), (4, 64), (2, 1100))  # N, K
@@ -23,7 +24,18 @@ def _cases():
     found = [sparse_codes(N, K, seed) for seed, (N, K) in enumerate(_SHAPES)]
     found[-1] = _with_any_pruned(found[-1], seed=0)
     sizes = [sparse_codes(N, K, seed) for seed, (N, K) in enumerate(_SIZES)]
-    return [*found, real_sparse_codes(), *sizes, _without_codes(), _with_nothing_kept()]
+    few = [_without_codes(), _with_nothing_kept()]
+    return [*found, real_sparse_codes(), *sizes, *few, *_laid_otherwise()]
+
+
+def _laid_otherwise():
+    """Cases whose inputs are no contiguous tensors; their K is not whole tiles."""
+    case = sparse_codes(3, 300, seed=0)
+    return [
+        as_parts(case, "W_q", "kept"),
+        as_transposes(as_parts(case, "W_q"), "kept"),
+        as_transposes(case, "W_q"),
+    ]
 
 
 def _with_any_pruned(case, seed):
@@ -71,4 +83,5 @@ PACK_SPARSE = Exercise(
     fresh=_fresh,
     expected=lambda case: (pack_sparse_1in2(case.W_q * case.kept, case.kept), None),
     run=lambda answer, case, device: answer(case.W_q, case.kept),
+    traps=ALL_CONTIGUOUS,
 )

@@ -7,6 +7,7 @@ import torch
 
 from gemlite_edu.numbers.activations import scale_activations_int8
 from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, CheckFailed, Exercise
+from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
 from gemlite_lab.lesson.real_layer import real_layer
 
 _PARTS = ("x_q", "scales")  # in the order in which they are judged
@@ -73,6 +74,30 @@ def _near_ties(tokens=4):
     return _both(label, torch.cat([x, -127 * scales], 1), True)
 
 
+def _alike():
+    """Tokens, then the same in another order, then with their x in another order.
+
+    All have the same first and last token, and the same first and last x in each token.
+    """
+    case, _ = _exact(torch.float32, 24, (-2, 1, 3, -7, 0, 2), seed=14)
+    rows, columns = _middle_rolled(6), _middle_rolled(24)
+    orders = {"": case.x, ", tokens swapped": case.x[rows], ", x swapped": case.x[:, columns]}
+    label = case.label.removeprefix("x_q of ")
+    found = (_both(f"{label}{how}", x.contiguous(), True) for how, x in orders.items())
+    return [case for both in found for case in both]
+
+
+def _middle_rolled(length):
+    at = torch.arange(length)
+    return torch.cat([at[:1], at[1:-1].roll(1), at[-1:]])
+
+
+def _laid_otherwise():
+    """Cases whose x is no contiguous tensor."""
+    found = _exact(torch.float32, 24, (-2, 1, 3), seed=15)
+    return [lay(case, "x") for case in found for lay in (as_parts, as_transposes)]
+
+
 def _real(x_dtype, tokens=8):
     """Tokens of a real layer; no x / scale is close to a tie."""
     x = real_layer("ffn_up").activations.to(x_dtype)
@@ -111,6 +136,8 @@ def _cases():
         *_both("3 tokens, K = 5, float32, all x alike", torch.full((3, 5), -31.75), True),
         *_uneven(),
         *_near_ties(),
+        *_alike(),
+        *_laid_otherwise(),
     ]
 
 
@@ -233,6 +260,7 @@ QUANTIZE_TOKENS = Exercise(
     expected=_expected,
     run=_run,
     traps={
+        **ALL_CONTIGUOUS,
         "no token were all zeros": _tokens_changed(lambda x, reach: torch.where(reach == 0, 1, x)),
         "every token but those of zeros reached 0.001": _tokens_changed(
             lambda x, reach: torch.where(reach < _SMALL, x / _nonzero(reach / 127), x)

@@ -8,6 +8,7 @@ import torch
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.exercise import Exercise
+from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts
 from gemlite_lab.checker.pack import codes_cases, fresh_codes
 
 
@@ -20,7 +21,8 @@ class _PackedCase(cases.CodesCase):
 
 @cache
 def _packed_cases():
-    return [_packed(case) for case in codes_cases()]
+    found = [_packed(case) for case in codes_cases()]
+    return [*found, as_parts(_packed(cases.codes(4, 3, 300, seed=0)), "W_packed")]
 
 
 def _packed(case):
@@ -42,4 +44,5 @@ UNPACK = Exercise(
     fresh=lambda seed: [_packed(case) for case in fresh_codes(seed)],
     expected=lambda case: (case.W_q, None),
     run=lambda answer, case, device: answer(case.W_packed, case.nbits, case.W_q.shape[1]),
+    traps=ALL_CONTIGUOUS,
 )

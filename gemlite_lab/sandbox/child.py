@@ -75,7 +75,7 @@ def _in_known_memory(place, argument):
     """A tensor in the memory of the last one like it, so that no address tells two inputs apart."""
     if type(argument) is not torch.Tensor:
         return argument
-    kind = place, argument.dtype, argument.shape, argument.stride()
+    kind = place, argument.dtype, argument.shape, argument.stride(), argument.storage_offset()
     return _memory.setdefault(kind, argument).copy_(argument)
 
 

@@ -3,8 +3,11 @@
 from functools import cache
 
 import pytest
+import torch
 
-from gemlite_lab.checker import EXERCISES
+from gemlite_lab.checker import EXERCISES, cases
+from gemlite_lab.checker.exercise import clone
+from gemlite_lab.checker.laid_otherwise import as_parts, as_transposes
 
 NAMES = list(EXERCISES)
 GEMVS = [name for name in NAMES if EXERCISES[name].output == "y"]
@@ -71,3 +74,12 @@ def test_the_first_warp_of_a_block_meets_small_and_large_zeros():
     found = [case.zeros[::32] for case in designed_cases("bug_1") if case.nbits == 8]
     zeros = {int(zero) for rows in found for zero in rows}
     assert min(zeros) == 0 and max(zeros) >= 200
+
+
+def test_a_clone_lies_in_memory_as_its_case_does():
+    codes = cases.codes(4, 3, 40, seed=0)
+    for laid in (codes, as_parts(codes, "W_q"), as_transposes(codes, "W_q")):
+        copy = clone(laid).W_q
+        assert torch.equal(copy, codes.W_q) and copy.data_ptr() != laid.W_q.data_ptr()
+        assert copy.stride() == laid.W_q.stride()
+        assert copy.storage_offset() == laid.W_q.storage_offset()

@@ -1,0 +1,40 @@
+"""Cases whose tensors lie otherwise in memory: as parts or transposes of other tensors."""
+
+from dataclasses import replace
+
+from gemlite_lab.checker.exercise import tensors_of
+
+_ROWS_AHEAD, _COLUMNS_AHEAD = 1, 8
+
+
+def as_parts(case, *names):
+    """The case with these tensors (rows, columns) as parts of larger ones, which hold ones."""
+    parts = {name: _as_part(getattr(case, name)) for name in names}
+    return replace(case, label=f"{case.label}, {_listed(names)} a part of a larger tensor", **parts)
+
+
+def as_transposes(case, *names):
+    """The case with these tensors as `.T` of contiguous ones."""
+    laid = {name: getattr(case, name).T.contiguous().T for name in names}
+    return replace(case, label=f"{case.label}, {_listed(names)} a .T of another tensor", **laid)
+
+
+def _as_part(tensor):
+    rows, columns = tensor.shape
+    whole = tensor.new_ones(rows + _ROWS_AHEAD, columns + _COLUMNS_AHEAD + -columns % 8)
+    part = whole[_ROWS_AHEAD:, _COLUMNS_AHEAD : _COLUMNS_AHEAD + columns]
+    return part.copy_(tensor)
+
+
+def _listed(names):
+    return " and ".join(names)
+
+
+def _all_contiguous(case):
+    if all(tensor.is_contiguous() for tensor in tensors_of(case).values()):
+        return case
+    laid = {name: tensor.contiguous().clone() for name, tensor in tensors_of(case).items()}
+    return replace(case, **laid)
+
+
+ALL_CONTIGUOUS = {"its inputs were no parts or transposes of other tensors": _all_contiguous}
