@@ -8,7 +8,6 @@ hides no mistake.
 """
 
 from dataclasses import dataclass, replace
-from itertools import count
 
 import torch
 
@@ -18,6 +17,7 @@ from gemlite_lab.lesson.real_layer import real_layer
 # Bfloat16 x times this, and scales through it, leave y alone, and no half can hold such an x.
 BEYOND_HALF = 2.0**20
 _MAX_QUANTA = 2**11
+_MOST_SEEDS = 200  # to look for exact inputs
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,27 @@ def fresh(make, seed):
     """[make(seed)], or make of the next seed that gives exact inputs; the label has the seed.
 
     In a product with codes, the last row has the highest code everywhere and the row before it has
-    zeros, so that some words have only ones and some only zeros.
+    zeros, so that some words have only ones and some only zeros. Raises ValueError if none of many
+    seeds gives exact inputs, as in a shape whose sums are too long.
     """
-    for chosen in count(seed):
+    for chosen in range(seed, seed + _MOST_SEEDS):
         try:
             case = make(chosen)
-        except AssertionError:
+        except AssertionError as error:
+            why = error
             continue
         if {"nbits", "x"} <= vars(case).keys():
             case.W_q[-2:-1], case.W_q[-1:] = 0, 2**case.nbits - 1
         return [replace(case, label=f"{case.label}, seed {chosen}")]
+    raise ValueError(
+        f"{_MOST_SEEDS} seeds from {seed} on give no case of this shape ({why}): take a shorter sum"
+    )
+
+
+def drawn(values, most, seed):
+    """At most so many of the values, drawn by the seed."""
+    order = torch.randperm(len(values), generator=torch.Generator().manual_seed(seed))
+    return [values[place] for place in order[:most]]
 
 
 def exact_gemv(nbits, N, K, seed):

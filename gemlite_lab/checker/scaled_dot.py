@@ -9,7 +9,7 @@ from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker import grouped_cases
-from gemlite_lab.checker.cases import fresh
+from gemlite_lab.checker.cases import drawn, fresh
 from gemlite_lab.checker.exercise import Exercise, run_watched
 from gemlite_lab.checker.random_cases import long_grouped, random_grouped
 
@@ -51,13 +51,16 @@ def _exact_case(width_and_group, seed):
 
 
 def _fresh(widths_and_groups, seed):
-    """Other numbers in the shape of the first case, and a width without a case, or any below 8."""
+    """Other numbers in the shape of the first case; two widths without a case, or one below 8."""
     known = {nbits for nbits, _ in (*widths_and_groups, _OF_BFLOAT16)}
-    widths = [nbits for nbits in range(1, 9) if nbits not in known] or range(1, 8)
-    nbits = widths[seed % len(widths)]
+    unknown = [nbits for nbits in range(1, 9) if nbits not in known]
     group_size = _UNEVEN[seed // 8 % len(_UNEVEN)]
-    another = partial(grouped_cases.exact_grouped, nbits, group_size, 3, 2 * group_size)
-    return fresh(partial(_exact_case, widths_and_groups[0]), seed) + fresh(another, seed)
+    makes = [
+        partial(grouped_cases.exact_grouped, nbits, group_size, 3, 2 * group_size)
+        for nbits in drawn(unknown, 2, seed) or [1 + seed % 7]
+    ]
+    makes.insert(0, partial(_exact_case, widths_and_groups[0]))
+    return [case for make in makes for case in fresh(make, seed)]
 
 
 def _expected(case):
