@@ -19,6 +19,8 @@ from gemlite_edu.runners import cuda
 from gemlite_edu.runners.build_cache import cached_build, program_identity
 
 _SECONDS = 60.0  # nvcc takes less than one
+_PATIENCE = 10.0  # seconds, after which its optimizer will hardly end
+_LITTLE_OPTIMIZED = ("-Xcicc", "-O1")  # says the same of a text
 _NICE = 19  # so that it takes no time from the simulator
 _CHOICES = re.compile(r"^\s*(?:#|%:)\s*(?:el)?if|\bif\s+constexpr\b|\btemplate\b", re.MULTILINE)
 _OF_THE_TEXT = re.compile(r"^(?:\w+|\w+\.cuh?)\(\d+\): error", re.MULTILINE)
@@ -90,7 +92,11 @@ class Beside:
         def build(folder):
             path = folder / "kernel.cu"
             path.write_text(source, encoding="utf-8", errors="replace")
-            errors = self._run([self._nvcc, *flags, path, "-o", folder / "kernel.cubin"])
+            command = [self._nvcc, *flags, path, "-o", folder / "kernel.cubin"]
+            try:
+                errors = self._run(command, _PATIENCE)
+            except subprocess.TimeoutExpired:
+                errors = self._run([*command, *_LITTLE_OPTIMIZED])
             if errors is not None:
                 raise _Failed(errors)
 
@@ -101,8 +107,8 @@ class Beside:
             return _explain(str(failed), replace)
         return True
 
-    def _run(self, command):
-        """What nvcc says if it fails, else None."""
+    def _run(self, command, seconds=None):
+        """What nvcc says if it fails, else None. Raises TimeoutExpired after so many seconds."""
         if self._is_stopped:
             return ""
         pipes = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -110,7 +116,12 @@ class Beside:
             command, encoding="utf-8", errors="replace", start_new_session=True, **pipes
         )
         os.setpriority(os.PRIO_PGRP, self._process.pid, _NICE)
-        _, errors = self._process.communicate()
+        try:
+            _, errors = self._process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            raise
         return errors if self._process.returncode else None
 
 

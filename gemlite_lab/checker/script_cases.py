@@ -63,7 +63,9 @@ class OnCards:
     def label(self):
         sizes = f"{self.nbytes / 1e6:g} MB of weights, L2 of {self.card.l2_bytes / 1e6:g} MB"
         slower = "" if self.slowness == 1 else f", but {self.slowness:.3g} times as slow"
-        return f"{sizes}, {self.card.read_gb_per_s:g} GB/s{slower}"
+        longer = self.card.interruption_us
+        interrupted = f", interruptions of {longer:g} us" if longer else ""
+        return f"{sizes}, {self.card.read_gb_per_s:g} GB/s{interrupted}{slower}"
 
 
 def on_cards(sizes, interruption_us=0.0, interruptions=(0,)):

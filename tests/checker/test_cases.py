@@ -83,3 +83,11 @@ def test_a_clone_lies_in_memory_as_its_case_does():
         assert torch.equal(copy, codes.W_q) and copy.data_ptr() != laid.W_q.data_ptr()
         assert copy.stride() == laid.W_q.stride()
         assert copy.storage_offset() == laid.W_q.storage_offset()
+
+
+def test_a_shape_without_exact_inputs_gets_a_sentence():
+    def never(seed):
+        raise AssertionError("outputs are not exact in fp16")
+
+    with pytest.raises(ValueError, match="not exact in fp16\\): take a shorter sum"):
+        cases.fresh(never, 7)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gemlite_edu.kernels.errors import KernelTextError
-from gemlite_edu.runners import cuda
+from gemlite_edu.runners import cuda, nvcc_beside
 from gemlite_lab.checker import CheckFailed, check, compiled_for_gpu
 
 NAME = "dequant_dot_4bit"
@@ -105,3 +105,12 @@ def test_nvcc_is_killed_when_the_answer_is_wrong_already(nvcc_that, tmp_path):
     assert time.monotonic() - start < 60
     left = subprocess.run(["pgrep", "-f", "sleep 987654"], capture_output=True, text=True)
     assert not left.stdout
+
+
+def test_a_text_whose_optimization_hardly_ends_is_compiled_with_less_of_it(
+    nvcc_that, monkeypatch, capsys
+):
+    nvcc_that('case "$*" in *-O1*) for path; do :; done; : > "$path";; *) sleep 60;; esac')
+    monkeypatch.setattr(nvcc_beside, "_PATIENCE", 0.1)
+    check(NAME, with_start(GUARDED.format("membar.cta;") + "  // slow"))
+    assert "for a GPU alone were compiled" in capsys.readouterr().out
