@@ -37,6 +37,7 @@ def _layers():
         _Layer(5, 16, 96, 96, 3350),
         _Layer(6, 8, 12, 4, 100),
         _Layer(7, 200000, 32000, 16, 50),
+        _Layer(5, 24, 40, 40, 3350),  # rows of 25 bytes
         *_that_differ_in_one_argument(_Layer(4, 1024, 2048, 64, 500)),
     ]
 

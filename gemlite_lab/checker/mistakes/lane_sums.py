@@ -26,6 +26,12 @@ def _down(offset):
     return torch.where(_LANE + offset < WARP_SIZE, _LANE + offset, _LANE)
 
 
+def _cut(values, bits):
+    """values as float32 without their lowest bits, float64."""
+    words = values.float().view(torch.int32)
+    return ((words >> bits) << bits).view(torch.float32).double()
+
+
 def _output(parts):
     first = lanes = parts["rounded"](parts["lanes"])
     for offset in parts["offsets"]:
@@ -81,11 +87,16 @@ def _mistakes_of(case):
         "the values are multiplied instead of added": lambda o, b, f: o * b,
         "the neighbour's value is added twice": lambda o, b, f: o + 2 * b,
         "a lane's own value is added twice": lambda o, b, f: 2 * o + b,
-    }
+        "the sums are cut to TF32, which has 10 bits behind the point":
+            lambda o, b, f: _cut(o + b, 13),
+        "the sums are cut to bfloat16, which has 7 bits behind the point":
+            lambda o, b, f: _cut(o + b, 16),
+        "the sums are rounded to bfloat16": lambda o, b, f: (o + b).bfloat16().double(),
+    }  # fmt: skip
     rounded = {
         "the sums are held in half precision": lambda v: v.half().double(),
         "the sums are held in integers, which cut off the fraction": torch.trunc,
-    }
+    }  # fmt: skip
     results = {
         "the sum of 32 lanes is divided by 32": lambda lanes: lanes[..., 0] / WARP_SIZE,
     }

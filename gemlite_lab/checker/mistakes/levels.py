@@ -29,7 +29,7 @@ def wrong_levels(levels, case, actual, is_equal):
         output = torch.tensordot(table, terms, 1) + rest
         if is_equal(actual, output.half().double(), None):
             return ", and ".join(
-                f"code {c} stands for {values[c]:.3g}, not for {levels[c]:.4g}" for c in wrong
+                f"code {c} stands for {values[c] + 0.0:.3g}, not for {levels[c]:.4g}" for c in wrong
             )
     return None
 

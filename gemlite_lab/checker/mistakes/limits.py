@@ -38,6 +38,7 @@ def _floor(parts):
 
 def _floor_mistakes(case):
     nbits, bits = case.nbits, case.N * case.K * case.nbits
+    nbytes = bits / 8 + 4 * case.N * case.K / case.group_size
     wrong = {
         "code_bytes": {
             "a code takes nbits // 8 bytes, which is 0 below 8 bits; it is nbits / 8": nbits // 8,
@@ -82,6 +83,7 @@ def _floor_mistakes(case):
             "y is counted too; the floor is that of the weights alone": 2 * case.N,
             "x and y are counted too; the floor is that of the weights alone":
                 2 * case.K + 2 * case.N,
+            "the bytes are rounded up to whole sectors of 32": -nbytes % 32,
         },
         "gb_per_s": {
             "the bandwidth is cut to a whole number of GB/s": int(case.read_gb_per_s),

@@ -1,5 +1,7 @@
 """`explanations`: the mistakes that the models find behind a wrong output, in words."""
 
+from itertools import takewhile
+
 import torch
 
 from gemlite_lab.checker.compare import is_close
@@ -50,6 +52,7 @@ MODELS = {
 _LARGEST_X = 80_000  # numbers, for which pairs of mistakes are tried too
 _LARGEST_X_OF_ALL = 300_000
 _MOST_TO_TELL_APART = {1: 20, 2: 6}  # sets of so many mistakes with one output on one case
+_FEW = 32  # numbers of an output, which may be another mistake's by chance
 _MOST = 2  # so many mistakes may give the same output in all cases
 
 
@@ -68,6 +71,8 @@ def explanations(exercise, answer, case, actual, size):
         return []
     model, is_equal = MODELS[exercise.name], _equality(exercise, case)
     found = model.explanations(case, actual, is_equal, size)
+    if actual.numel() <= _FEW:
+        found = [words for words in found if _fits_what_was_right(exercise, case, words)]
     fitted = None if found or size > 1 else model.fitted(case, actual, is_equal)
     if fitted:
         return [(fitted,)]
@@ -81,6 +86,19 @@ def explanations(exercise, answer, case, actual, size):
     if len(found) > (1 if size > 1 else _MOST):
         return []
     return found
+
+
+def _fits_what_was_right(exercise, case, words):
+    """True if these mistakes leave the cases before this one right, in which the answer was right.
+
+    An output of few numbers may be that of another mistake by chance.
+    """
+    before = takewhile(lambda other: other.label != case.label, exercise.cases())
+    rights = ((other, exercise.expected(other)[0].double()) for other in before)
+    return all(
+        _equality(exercise, other)(right, MODELS[exercise.name].wrong(other, words), None)
+        for other, right in rights
+    )
 
 
 def _differ_on(case, exercise, found):

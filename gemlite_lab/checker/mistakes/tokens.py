@@ -145,6 +145,8 @@ def _mistakes_of(case):
             "x / scale is rounded down": torch.floor,
             "x / scale is rounded up": torch.ceil,
             "x / scale is rounded half away from 0; torch.round goes to the even one": _away,
+            "x / scale is rounded half towards 0; torch.round goes to the even one":
+                lambda steps: steps.sign() * torch.ceil(steps.abs() - 0.5),
             "x / scale is rounded half up; torch.round goes to the even one":
                 lambda steps: torch.floor(steps + 0.5),
             "0.5 is added to x / scale, which is then cut off: negative codes are one too large":
