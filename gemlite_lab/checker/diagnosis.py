@@ -24,6 +24,11 @@ def diagnosis(exercise, answer, case, actual):
             "infinity less infinity or times 0, and for a number that holds NaN, which every sum "
             "with it keeps."
         )
+    if not exercise.is_triton and actual.is_floating_point() and actual.isnan().all():
+        return (
+            f"\nEvery number of {exercise.output} is NaN: look for 0 / 0, for infinity less "
+            "infinity or times 0, and for a number that is NaN already."
+        )
     if exercise.is_triton and actual.isnan().all():
         return _of_traps(exercise, answer, case) or (
             f"\nEvery {exercise.output} is NaN: nothing was stored there, or NaN was computed, as "

@@ -163,6 +163,13 @@ def _integer_mistakes(case):
         "code - zero is put in an unsigned byte, which has no negative numbers":
             lambda c, z: (c - z) % 256,
         "code - zero is clamped to what a signed byte holds": lambda c, z: (c - z).clamp(-128, 127),
+        "code - zero is put in a signed byte and put right only where it is positive":
+            lambda c, z: torch.where(c > z, c - z, _byte(c - z)),
+        "code - zero is put in a signed byte and put right only where it is negative":
+            lambda c, z: torch.where(c < z, c - z, _byte(c - z)),
+        "of code - zero only the sign and 7 bits are kept":
+            lambda c, z: (c - z).sign() * ((c - z).abs() % 128),
+        "the size of code - zero is taken, without its sign": lambda c, z: (c - z).abs(),
         "code - zero is halved to fit in a byte, which drops its lowest bit":
             lambda c, z: ((c - z) / 2).trunc() * 2,
         "code - zero is halved and not doubled again": lambda c, z: ((c - z) / 2).trunc(),

@@ -1,5 +1,8 @@
 """Mistakes in four_codes: the shift, the mask, and the bytes of a word of 16 codes."""
 
+from functools import partial
+from itertools import permutations
+
 import torch
 
 from gemlite_lab.checker.mistakes import fields
@@ -63,6 +66,7 @@ def _mistakes_of(case):
         "the shift is 2 * (i + 1), one field too far": 2 * (i + 1),
         "the shift is 24 - 8 * i, a whole byte": 24 - 8 * i,
         "the shift is 30 - 2 * i, counted from the highest bits": 30 - 2 * i,
+        "the shift is i * i; fields are 2 bits wide, so it is 2 * i": i * i,
         "the word is not shifted: every i gives codes 0 to 3": 0 * i,
     }
     bytes_ = {
@@ -83,6 +87,10 @@ def _mistakes_of(case):
         "1 is added to each code": lambda four: four + 0x01010101,
         "the codes stay where they were in their bytes: nothing shifts them down":
             lambda four: four << 2 * i,
+        **{
+            f"code {code} becomes {other}": partial(_with_code, code=code, other=other)
+            for code, other in permutations(range(4), 2)
+        },
     }  # fmt: skip
     parts = {
         "mask": masks, "shift": shifts, "bytes": bytes_, "order": orders, "changed": changed,
@@ -94,6 +102,12 @@ def _mistakes_of(case):
             for words, value in wrong.items()
         ]
     )
+
+
+def _with_code(four, code, other):
+    """Four bytes in which `other` stands for this code."""
+    bytes_ = [four >> 8 * b & 255 for b in range(4)]
+    return sum(torch.where(byte == code, other, byte) << 8 * b for b, byte in enumerate(bytes_))
 
 
 def _less_two(four):

@@ -7,17 +7,17 @@ _NEAR = 2e-3
 _ROUND = 64  # a wrong level of exact outputs is likely a multiple of 1 / 64
 
 
-def wrong_levels(levels, case, actual, is_equal):
+def wrong_levels(levels, case, actual, is_equal, has_zeros=False):
     """The few levels of a table that are wrong, in words; None if others explain `actual`.
 
-    levels (16,) float64: the right ones. An output adds up, for each code, its level times x and
-    scales, so 16 unknown numbers follow from all outputs.
+    levels (codes,) float64: the right ones. An output adds up, for each code, its level times x and
+    scales, so as many unknown numbers follow from all outputs. has_zeros: zero-points count, too.
     """
     shape = case.W_q.shape
     scales = _of_k(case.scales, shape)
     x, base = case.x.double(), -(_of_k(case.zeros, shape) * scales)
     terms = torch.stack([x @ ((case.W_q == c) * scales).T for c in range(len(levels))])
-    rest = x @ base.T if hasattr(case, "group_size") else torch.zeros(terms.shape[1:])
+    rest = x @ base.T if has_zeros else torch.zeros(terms.shape[1:])
     wanted = (actual.double() - rest).flatten()[:, None]
     found = torch.linalg.lstsq(terms.flatten(1).T, wanted).solution.flatten()
     wrong = [c for c, off in enumerate((found - levels).abs()) if off > _NEAR]

@@ -200,7 +200,23 @@ def _roofline_mistakes(case):
             "the sums of an output are counted as K - 1; each product has one": 2 - 1 / case.K,
         },
         "rows": {
-            "the operations of one row of x are counted, not those of all M": [1] * len(case.Ms)
+            "the operations of one row of x are counted, not those of all M": [1] * len(case.Ms),
+            **{
+                f"M is rounded up to a multiple of {rows}": [-(-M // rows) * rows for M in case.Ms]
+                for rows in (8, 16, 32, 64, 128)
+            },
+        },
+        "nbytes": {
+            "the bytes of x are added to nbytes, which has them":
+                [case.nbytes(M) + 2 * M * case.K for M in case.Ms],
+            "the bytes of y are added to nbytes, which has them":
+                [case.nbytes(M) + 2 * M * case.N for M in case.Ms],
+            "the bytes of x and y are added to nbytes, which has them":
+                [case.nbytes(M) + 2 * M * (case.K + case.N) for M in case.Ms],
+            "nbytes is not used, and the bytes are those of 16-bit weights":
+                [2 * case.N * case.K for _ in case.Ms],
+            "nbytes is not used, and the bytes are those of 4-bit codes":
+                [case.N * case.K / 2 for _ in case.Ms],
         },
         "N": {"N is left out of the operations": 1},
         "K": {"K is left out of the operations": 1},

@@ -75,6 +75,27 @@ def _value_mistakes(nbits):
     return [Mistake(words, {"change": change}) for words, change in changes.items()]
 
 
+def _as_signed_bytes(byte):
+    """Mistakes with the bytes of a word, which `byte` gives, where int8 makes some negative."""
+
+    def signed(values):
+        values = byte(values)
+        return values - 256 * (values >= 128)
+
+    return [
+        Mistake(
+            "bytes from 128 on are negative as int8, and a sum with them borrows from the byte "
+            "above",
+            {"byte": signed, "combined": lambda fields: fields.sum(2)},
+        ),
+        Mistake(
+            "bytes from 128 on are negative as int8, and | with them fills the bytes above with "
+            "ones",
+            {"byte": signed},
+        ),
+    ]
+
+
 def _parts_of_pack(case):
     shift = word_dots.shift_of(case.nbits)
     return {
@@ -102,6 +123,7 @@ def _mistakes_of_pack(case):
     tile = count * WARP_SIZE
     masks = {m.words: m.parts["mask"] for m in fields.mask_mistakes(nbits, "nbits")}
     return [
+        *(_as_signed_bytes(lambda codes: codes) if nbits == 8 else []),
         *arrangement_mistakes(count, tile),
         *(
             Mistake(words, {"shift": m.parts["shift"]})
@@ -258,6 +280,10 @@ def _mistakes_of_sparse(case):
             lambda c, k: torch.where(c[..., 0] > 0, c[..., 0] | 128, c[..., 1]),
         "both codes of a pair are added, which may set bit 7 too":
             lambda c, k: c.sum(-1) | _first_kept(c, k),
+        "a first that is kept counts as pruned where its code is 0":
+            lambda c, k: torch.where(
+                k[..., 0] * c[..., 0] > 0, c[..., 0] | 128, c[..., 1]
+            ),
     }  # fmt: skip
     bytes_ = [(words, (code, _first_kept)) for words, code in codes.items()]
     bytes_ += [(words, (_kept_code, bit)) for words, bit in bits.items()]
@@ -271,6 +297,7 @@ def _mistakes_of_sparse(case):
                 Mistake(words, {"byte": lambda pairs, how=how: how(pairs[..., 0], pairs[..., 1])})
                 for words, how in whole.items()
             ),
+            *_as_signed_bytes(lambda pairs: _byte(pairs, _kept_code, _first_kept)),
             *_sparse_arrangements(),
             *fields.order_mistakes(4),
             *products.count_mistakes(torch.ones(1, 4, 1).double(), code="pair"),

@@ -249,5 +249,5 @@ _BY_ROW = ("pairs", "scales", "zeros")
 PAIR = Model(lambda case: _parts_of(case, _number), _mistakes_of_codes, _output, _BY_ROW)
 PAIR_TABLE = Model(
     lambda case: _parts_of(case, _level), _mistakes_of_levels, _output,
-    _BY_ROW, fitted=partial(wrong_levels, _LEVELS),
+    _BY_ROW, fitted=partial(wrong_levels, _LEVELS, has_zeros=True),
 )  # fmt: skip

@@ -5,6 +5,7 @@ import torch
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products
+from gemlite_lab.checker.mistakes.levels import wrong_levels
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 from gemlite_lab.checker.mistakes.numbers_of_codes import number_mistakes
 
@@ -128,4 +129,12 @@ def mistakes_of_any_format(case):
 
 
 BY_ROW = ("words", "zeros", "scales")
-WORD_DOT = Model(parts_of, mistakes_of, output, BY_ROW)
+
+
+def _wrong_codes(case, actual, is_equal):
+    """The few codes that stand for other numbers than their own."""
+    codes = torch.arange(2.0**case.nbits).double()
+    return wrong_levels(codes, case, actual, is_equal, has_zeros=True)
+
+
+WORD_DOT = Model(parts_of, mistakes_of, output, BY_ROW, fitted=_wrong_codes)
