@@ -161,7 +161,7 @@ def test_whatever_is_one_number_is_taken(one):
 
 def test_nan_as_a_number_is_just_wrong():
     message = message_of("floor_us", lambda *limits: float("nan"))
-    assert "microseconds is nan, expected 23.8551.\nIt is none of the mistakes known" in message
+    assert "microseconds is nan, expected 23.8551.\nEvery number of microseconds is NaN" in message
 
 
 def test_the_fewest_traps_that_explain_an_answer_are_named():

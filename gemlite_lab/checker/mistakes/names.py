@@ -94,10 +94,9 @@ def _fits_what_was_right(exercise, case, words):
     An output of few numbers may be that of another mistake by chance.
     """
     before = takewhile(lambda other: other.label != case.label, exercise.cases())
-    rights = ((other, exercise.expected(other)[0].double()) for other in before)
     return all(
-        _equality(exercise, other)(right, MODELS[exercise.name].wrong(other, words), None)
-        for other, right in rights
+        is_close(MODELS[exercise.name].wrong(other, words), *exercise.expected(other)).all()
+        for other in before
     )
 
 
