@@ -3,6 +3,7 @@
 import torch
 
 from gemlite_edu.kernels.machine import Machine
+from gemlite_edu.layers.coded_linear import coded_linear, quantizer_of
 from gemlite_edu.layers.explain import explained
 from gemlite_edu.layers.saved_layer import SavedLayer
 from gemlite_edu.numbers.activations import (
@@ -13,9 +14,7 @@ from gemlite_edu.numbers.activations import (
     token_scales_of,
 )
 from gemlite_edu.numbers.checks import check_no_grad, is_int
-from gemlite_edu.numbers.coded_weight import CodedWeight
 from gemlite_edu.numbers.dtypes import DType
-from gemlite_edu.numbers.nearest import quantize_to_format
 from gemlite_edu.operators import tuning
 from gemlite_edu.operators.choose import check_matmul_type, limits
 from gemlite_edu.operators.form import Form
@@ -135,25 +134,17 @@ class GemLiteLinear(SavedLayer):
         return layer
 
     @classmethod
-    def from_linear(cls, linear, format, quantizer=quantize_to_format):
+    def from_linear(cls, linear, format, quantizer=None):
         """Make a layer from a torch.nn.Linear, with its bias and dtype; that layer does not change.
 
         format: a `Format`, such as NF4. quantizer: your function from (W (N, K), format) to a
-        `CodedWeight`.
+        `CodedWeight`; "hqq" for the hqq library's; None for `quantize_to_format`.
         """
         if not isinstance(linear, torch.nn.Linear):
             raise TypeError(f"from_linear takes a torch.nn.Linear, got {type(linear).__name__}")
         bias = None if linear.bias is None else linear.bias.detach()
-        W = linear.weight.detach()
-        if W.is_meta:
-            raise ValueError("the weight has no numbers: it is on meta")
-        q = quantizer(W, format)
-        if isinstance(q, CodedWeight) and q.codes.shape != W.shape:
-            raise ValueError(
-                f"the quantizer got W {tuple(W.shape)} and returned codes {tuple(q.codes.shape)}: "
-                "return one code for each weight"
-            )
-        return cls.from_coded(q, bias, W.dtype)
+        q = coded_linear(linear, format, quantizer_of(quantizer, format))
+        return cls.from_coded(q, bias, linear.weight.dtype)
 
     def _take(self, form, tensors, format=None):
         """Take over this `Form`, these tensors {name: tensor or None} and this `Format`; if that

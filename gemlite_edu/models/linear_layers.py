@@ -1,6 +1,7 @@
 """The linear layers of a model: which of them to replace, what stands in the way, the replacing."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 import torch
 
@@ -14,8 +15,8 @@ def linear_layers(model, skip):
     in `skip` is one or more whole parts of a dotted name, and leaves out all layers below it.
     Raises TypeError or ValueError if there is none, or if a name in `skip` is no module's name.
     """
-    check_model(model)
-    _check_skip(model, skip)
+    check_model(model, "GemLiteLinear.from_linear(model, format)")
+    skip = checked_skip(model, skip, "skip", _is_in)
     found = named_layers(model, lambda module: type(module) is torch.nn.Linear)
     kept = {n: names for n, names in found.items() if not any(_is_in(n, skip) for n in names)}
     if not kept:
@@ -25,6 +26,26 @@ def linear_layers(model, skip):
             "nothing was changed"
         )
     return kept
+
+
+def checked_skip(model, skip, argument, leaves_out):
+    """`skip` as a tuple of texts, each of which leaves out a module of the model; () for None.
+
+    argument: what the user calls it. leaves_out: a function of a module's name and (text,). The
+    texts of `DEFAULT_SKIP` may name nothing. Raises TypeError or ValueError for anything else.
+    """
+    skip = () if skip is None else skip
+    is_one = not isinstance(skip, str) and isinstance(skip, Iterable)
+    skip = tuple(skip) if is_one else skip
+    if not is_one or not all(isinstance(text, str) and text for text in skip):
+        raise TypeError(
+            f"{argument} must be a list or tuple of names, such as {DEFAULT_SKIP}, got {skip!r:.60}"
+        )
+    names = [name for name, _ in model.named_modules(remove_duplicate=False)]
+    for text in skip:
+        if text not in DEFAULT_SKIP and not any(leaves_out(name, (text,)) for name in names):
+            raise ValueError(f"{argument} has {text!r}, and the model has no module of that name")
+    return skip
 
 
 def named_layers(model, is_one):
@@ -66,28 +87,32 @@ def put(model, names, layer):
     for name in names:
         parent = model.get_submodule(name.rpartition(".")[0])
         setattr(parent, name.rpartition(".")[2], layer)
-        if isinstance(parent, torch.nn.TransformerEncoderLayer):
-            parent.activation_relu_or_gelu = 0  # its fast path would read linear1.weight
+        _leave_fast_path(model, name)
 
 
-def check_model(model):
-    """Raise unless `model` is a module whose layers can be replaced in place."""
+def _leave_fast_path(model, name):
+    """Keep torch's encoders around this layer from their fast path, which reads linear1.weight."""
+    while name:
+        name = name.rpartition(".")[0]
+        module = model.get_submodule(name)
+        if isinstance(module, torch.nn.TransformerEncoderLayer):
+            module.activation_relu_or_gelu = 0
+        if isinstance(module, torch.nn.TransformerEncoder):
+            module.use_nested_tensor = False
+
+
+def check_model(model, instead):
+    """Raise unless `model` is a module whose layers can be replaced in place.
+
+    instead: the call that takes a Linear.
+    """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
     if isinstance(model, torch.nn.Linear):
         raise ValueError(
             "the model is itself a torch.nn.Linear, which cannot be replaced in place: "
-            "call GemLiteLinear.from_linear(model, format)"
+            f"call {instead}"
         )
-
-
-def _check_skip(model, skip):
-    if isinstance(skip, str) or not all(isinstance(name, str) and name for name in skip):
-        raise TypeError(f"skip must be a tuple of names, such as {DEFAULT_SKIP}, got {skip!r:.60}")
-    names = [name for name, _ in model.named_modules(remove_duplicate=False)]
-    for wanted in skip:
-        if wanted not in DEFAULT_SKIP and not any(_is_in(name, [wanted]) for name in names):
-            raise ValueError(f"skip has {wanted!r}, and the model has no module of that name")
 
 
 def _is_in(name, skip):

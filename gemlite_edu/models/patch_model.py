@@ -3,7 +3,13 @@
 import torch
 from tqdm import tqdm
 
-from gemlite_edu.models.linear_layers import check_model, check_replaceable, named_layers, put
+from gemlite_edu.models.linear_layers import (
+    check_model,
+    check_replaceable,
+    checked_skip,
+    named_layers,
+    put,
+)
 from gemlite_edu.numbers.quantize import check_finite
 
 
@@ -12,12 +18,12 @@ def patch_model(model, device, processor, skip_modules=()):
 
     processor: a class of `gemlite_edu.helper`. One with `from_linear`, such as A16W8, takes the
     torch.nn.Linear layers; one with `from_hqqlinear`, such as A16Wn, takes hqq's.
-    device: where the whole model goes. skip_modules: a layer stays if its name contains one of
-    these texts. The new layers have 16-bit x: a float32 model must become one of 16 bits first.
+    device: where the whole model goes. skip_modules: a list; a layer stays if its name contains
+    one of these texts. None: no layer stays.
+    The new layers have 16-bit x: a float32 model must become one of 16 bits first.
     Raises TypeError or ValueError before it changes anything, unless the helper itself raises.
     Source: GemLite, helper.py; `quantize_` takes any format and keeps more of the model.
     """
-    check_model(model)
     makes = {
         kind: getattr(processor, f"from_{kind}")
         for kind in ("linear", "hqqlinear")
@@ -25,16 +31,18 @@ def patch_model(model, device, processor, skip_modules=()):
     }
     if not isinstance(processor, type) or not makes:
         raise TypeError(f"processor must be a class of gemlite_edu.helper, got {processor!r:.60}")
+    check_model(model, f"{processor.__name__}(device).from_linear(model)")
+    skip_modules = checked_skip(model, skip_modules, "skip_modules", _contains)
     found = named_layers(model, lambda module: _kind_of(module) in makes)
     layers = {
         name: names
         for name, names in found.items()
-        if not any(text in other for text in skip_modules for other in names)
+        if not any(_contains(other, skip_modules) for other in names)
     }
     if not layers:
         raise ValueError(
             f"the {type(model).__name__} has no layer for {processor.__name__} outside "
-            f"skip_modules = {tuple(skip_modules)}: nothing was changed"
+            f"skip_modules = {skip_modules}: nothing was changed"
         )
     check_replaceable(model, layers)
     _check_weights(model, layers)
@@ -42,6 +50,10 @@ def patch_model(model, device, processor, skip_modules=()):
         old = model.get_submodule(name).to(device)
         put(model, names, makes[_kind_of(old)](processor(device=device), old))
     return model.to(device)
+
+
+def _contains(name, texts):
+    return any(text in name for text in texts)
 
 
 def _kind_of(module):

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from tqdm import tqdm
 
+from gemlite_edu.layers.coded_linear import coded_linear, quantizer_of
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
 from gemlite_edu.models import transformers_models
-from gemlite_edu.models.hqq_quantizer import hqq_quantizer
 from gemlite_edu.models.linear_layers import DEFAULT_SKIP, check_replaceable, linear_layers, put
 from gemlite_edu.models.summary import LayerSummary, QuantizationSummary
 from gemlite_edu.numbers.checks import FLOATS, check_dense, check_kernels_reach
@@ -28,15 +28,20 @@ def quantize_(model, format, group_size=None, skip=DEFAULT_SKIP, quantizer=None)
     group_size: how many neighbours along K share a scale; None: as the format says, which for an
         int is one scale per channel.
     skip: names of layers, or of modules with all their layers, to leave alone; "mlp" and "1.mlp"
-        both name "layers.1.mlp".
+        both name "layers.1.mlp". None: leave none alone.
     quantizer: a function from (W (N, K), format) to a `CodedWeight`; "hqq" for the hqq library's,
-        with integer formats; None: `quantize_to_format`.
+        with integer formats; None: `quantize_to_format`. Your function gets a copy of W.
 
     Layers are replaced one by one, so what is needed beyond the model's memory is about a byte for
-    each weight of its largest layer, and less than half a GB for temporary tensors. Afterwards
-    `model.quantization_summary` has sizes and errors: print it. Everything that can be known is
-    checked first; TypeError or ValueError then means that the model is as before. If your own
-    quantizer raises, the layers before are quantized, and another call continues with the rest.
+    each weight of its largest layer, and less than half a GB for temporary tensors; a quantizer of
+    yours adds the copy of that layer's weights. Afterwards `model.quantization_summary` has sizes
+    and errors: print it. Everything that can be known is checked first; TypeError or ValueError
+    then means that the model is as before. If your own quantizer raises, the layers before are
+    quantized, and another call continues with the rest.
+
+    The new layers have no backward: use torch.no_grad(), or requires_grad_(False). Those of float32
+    models multiply x after rounding each number to float16's 11 bits, with a scale for each token
+    that keeps its range; sums and y stay float32.
 
     >>> import torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU())
@@ -46,11 +51,11 @@ def quantize_(model, format, group_size=None, skip=DEFAULT_SKIP, quantizer=None)
     format = _as_format(format, group_size)
     layers = linear_layers(model, skip)
     check_replaceable(model, layers)
-    quantizer = _as_function(quantizer, format)
+    quantizer = quantizer_of(quantizer, format)
     for name in layers:
         with _naming(name):
             _check_layer(model.get_submodule(name), format, quantizer)
-    done = []
+    done, earlier = [], sum(isinstance(module, GemLiteLinear) for module in model.modules())
     for name, names in tqdm(layers.items(), desc="Quantizing", unit="layer"):
         try:
             with _naming(name):
@@ -60,7 +65,7 @@ def quantize_(model, format, group_size=None, skip=DEFAULT_SKIP, quantizer=None)
                 f"layers quantized before it: {len(done)}; call quantize_ again for the rest"
             )
             raise
-    model.quantization_summary = QuantizationSummary(tuple(done))
+    model.quantization_summary = QuantizationSummary(tuple(done), earlier)
     if transformers_models.is_one(model):
         transformers_models.attach(model)
     return model
@@ -68,18 +73,15 @@ def quantize_(model, format, group_size=None, skip=DEFAULT_SKIP, quantizer=None)
 
 def _replace(model, names, format, quantizer):
     """Quantize the layer with these names and put the new one in its place."""
-    linear, made = model.get_submodule(names[0]), []
-
-    def recorded(W, format):
-        made.append(quantizer(W, format))
-        return made[0]
-
-    layer = GemLiteLinear.from_linear(linear, format, recorded)
+    linear = model.get_submodule(names[0])
     W, bias = linear.weight.detach(), linear.bias
+    q = coded_linear(linear, format, quantizer)
+    layer = GemLiteLinear.from_coded(q, bias, W.dtype)
     packed = sum(tensor.nbytes for tensor in layer.parameters())
     packed -= 0 if bias is None else layer.bias.nbytes
+    summary = LayerSummary(names[0], tuple(W.shape), W.nbytes, packed, q.error(W))
     put(model, names, layer)
-    return LayerSummary(names[0], tuple(W.shape), W.nbytes, packed, made[0].error(W))
+    return summary
 
 
 def _check_layer(linear, format, quantizer):
@@ -106,19 +108,6 @@ def _as_format(format, group_size):
         format = Format(format)
     check_is_format(format)
     return format if group_size is None else replace(format, group_size=group_size)
-
-
-def _as_function(quantizer, format):
-    if quantizer is None:
-        return quantize_to_format
-    if quantizer == "hqq":
-        return hqq_quantizer(format)
-    if not callable(quantizer):
-        raise TypeError(
-            'quantizer must be a function from (W, format) to a CodedWeight, "hqq" or None, '
-            f"got {quantizer!r:.60}"
-        )
-    return quantizer
 
 
 @contextmanager

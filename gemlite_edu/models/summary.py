@@ -19,6 +19,8 @@ class LayerSummary:
 class QuantizationSummary:
     """The layers that one call of `quantize_` replaced; `print` shows what they add up to.
 
+    earlier: how many layers of the model were quantized before that call; they are not counted.
+
     >>> layer = LayerSummary("up", (4096, 4096), 2**25, 2**23 + 2**19, 0.1)
     >>> QuantizationSummary((layer,))
     1 layer of 16,777,216 weights: 33.6 MB before, 8.9 MB after (4.25 bits a weight)
@@ -26,6 +28,7 @@ class QuantizationSummary:
     """
 
     layers: tuple[LayerSummary, ...]
+    earlier: int = 0
 
     @property
     def bytes_before(self):
@@ -44,9 +47,15 @@ class QuantizationSummary:
 
     def __repr__(self):
         count, weights = len(self.layers), sum(N * K for N, K in (la.shape for la in self.layers))
-        before, after = (number / 1e6 for number in (self.bytes_before, self.bytes_after))
+        before, after = _size(self.bytes_before), _size(self.bytes_after)
+        kind = f"{'new ' * bool(self.earlier)}layer{'s' * (count > 1)}"
         return (
-            f"{count} layer{'s' * (count > 1)} of {weights:,} weights: {before:,.1f} MB before, "
-            f"{after:,.1f} MB after ({8 * self.bytes_after / weights:.2f} bits a weight)\n"
+            f"{count} {kind} of {weights:,} weights: {before} before, {after} after "
+            f"({8 * self.bytes_after / weights:.2f} bits a weight)\n"
             f"largest error ||W' - W|| / ||W||: {self.worst.error:.3f} in {self.worst.name}"
         )
+
+
+def _size(count):
+    """A number of bytes in MB, or in kB below 0.1 MB."""
+    return f"{count / 1e6:,.1f} MB" if count >= 1e5 else f"{count / 1e3:,.1f} kB"

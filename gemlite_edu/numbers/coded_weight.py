@@ -39,6 +39,8 @@ class CodedWeight:
     def __post_init__(self):
         check_is_format(self.format)
         check_dense("codes", self.codes)
+        if self.codes.is_meta:
+            raise ValueError("codes have no numbers, because they are on meta")
         check_codes(self.codes, self.format.nbits, name="codes")
         N, K = self.codes.shape
         per_group = (N, self.format.groups_of(K))

@@ -3,6 +3,7 @@
 import torch
 
 from gemlite_edu.numbers.coded_weight import CodedWeight, check_is_format, row_blocks
+from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.numbers.quantize import (
     check_finite,
     check_matrix_of_floats,
@@ -10,6 +11,8 @@ from gemlite_edu.numbers.quantize import (
     range_with_zero,
 )
 from gemlite_edu.numbers.scale_rules import choose_scales, choose_zeros, steps_of
+
+_MOST_EXCESS = 2  # of a scale over the one that its group needs
 
 
 def quantize_to_format(W, format):
@@ -63,10 +66,23 @@ def quantize_to_format(W, format):
 
 
 def check_scales(W, format):
-    """Raise what `quantize_to_format` raises for this W and format, without choosing codes."""
+    """Raise what `quantize_to_format` raises for this W and format, without choosing codes.
+
+    Raises ValueError, too, if all of W is so small that its scales would be far too large.
+    """
     check_is_format(format)
     check_matrix_of_floats(W)
-    choose_scales(format, _reach(W.detach(), format)[-1])
+    reach = _reach(W.detach(), format)[-1]
+    scales, tensor_scale = choose_scales(format, reach)
+    stored = tensor_scale if scales is None else scales
+    if stored is None:
+        return
+    steps, needed = steps_of(scales, tensor_scale, reach), reach.max().item() / format.largest
+    if needed and steps.max().item() > _MOST_EXCESS * needed:
+        raise ValueError(
+            f"a scale of {needed:g} is too small for {name_of(stored.dtype)}: "
+            "multiply W by a constant, or choose another scale_dtype"
+        )
 
 
 def nearest_levels(weights, steps, levels):

@@ -2,7 +2,7 @@
 
 import torch
 
-from gemlite_edu.numbers.coded_weight import CodedWeight
+from gemlite_edu.numbers.coded_weight import CodedWeight, check_is_format
 
 _SCALE_DTYPES = (torch.float16, torch.float32)
 
@@ -14,6 +14,7 @@ def hqq_quantizer(format):
     Raises ValueError for another format, and ImportError without hqq (tested with 0.2.8).
     Source: Badri and Shaji 2023, Half-Quadratic Quantization of Large Machine Learning Models.
     """
+    check_is_format(format)
     if format.levels is not None or format.scale_dtype not in _SCALE_DTYPES:
         raise ValueError(
             f"hqq quantizes to integers with float16 or float32 scales, not to {format}: "

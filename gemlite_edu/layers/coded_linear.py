@@ -1,0 +1,40 @@
+"""Quantize the weights of a torch.nn.Linear by our quantizer, by hqq's or by the user's."""
+
+from gemlite_edu.numbers.coded_weight import CodedWeight
+from gemlite_edu.numbers.hqq_quantizer import hqq_quantizer
+from gemlite_edu.numbers.nearest import quantize_to_format
+
+
+def quantizer_of(named, format):
+    """The function from (W, format) to a `CodedWeight` that `named` stands for.
+
+    named: such a function; "hqq" for hqq's; None for `quantize_to_format`. TypeError otherwise.
+    """
+    if named is None:
+        return quantize_to_format
+    if isinstance(named, str) and named == "hqq":
+        return hqq_quantizer(format)
+    if not callable(named):
+        raise TypeError(
+            'quantizer must be a function from (W, format) to a CodedWeight, "hqq" or None, '
+            f"got {named!r:.60}"
+        )
+    return named
+
+
+def coded_linear(linear, format, quantizer):
+    """What `quantizer`, a function, makes of the weights of a torch.nn.Linear.
+
+    A quantizer that is not this package's gets a copy, so the linear never changes. Raises
+    ValueError for weights on meta, or for codes of another shape than the weights.
+    """
+    W = linear.weight.detach()
+    if W.is_meta:
+        raise ValueError("the weight has no numbers: it is on meta")
+    q = quantizer(W if quantizer is quantize_to_format else W.clone(), format)
+    if isinstance(q, CodedWeight) and q.codes.shape != W.shape:
+        raise ValueError(
+            f"the quantizer got W {tuple(W.shape)} and returned codes {tuple(q.codes.shape)}: "
+            "return one code for each weight"
+        )
+    return q
