@@ -173,9 +173,9 @@ class GemLiteLinear(SavedLayer):
             return scale_activations_int8(x)
         if self.input_dtype in (DType.FP8, DType.FP8e5):
             return scale_activations_fp8(x, self.input_dtype.value)
-        if x.dtype == torch.float32:
-            return scale_activations_half(x, self.input_dtype.value)
-        return x.to(self.input_dtype.value), None
+        if isinstance(x, torch.Tensor) and x.dtype == self.input_dtype.value:
+            return x, None
+        return scale_activations_half(x, self.input_dtype.value)
 
     def __setattr__(self, name, value):
         """Refuse a tensor whose dtype or shape differs from the packed one. A module assigned to
@@ -198,9 +198,13 @@ class GemLiteLinear(SavedLayer):
         return self._product(x, "")
 
     def forward_manual(self, x, matmul_type="GEMM"):
-        """Like forward, with the kernel that you choose from `choose.MATMUL_TYPES`."""
+        """Like forward, with the kernel that you choose from `choose.MATMUL_TYPES`.
+
+        Raises ValueError, too, for a kernel that does not take the layer's weights and dtypes.
+        """
         self._check_packed()
-        check_matmul_type(matmul_type, self._form.keeps_16_bits, self._form.has_triton)
+        problem = self._form.problem_on(None, 1)._replace(is_interpreted=self.W_q.is_cpu)
+        check_matmul_type(matmul_type, problem)
         return self._product(x, matmul_type)
 
     def _product(self, x, matmul_type):

@@ -57,7 +57,7 @@ class SavedLayer(FrozenLayer):
         """Become the saved layer, whatever its form; on an error, report it and change nothing."""
         found = {name: state.get(prefix + name) for name in (*TENSORS, "metadata")}
         known = {prefix + name for name in found}
-        if found["W_q"] is not None:
+        if found["W_q"] is not None or found["metadata"] is not None:
             known.add(prefix + "weight")
         unexpected += [name for name in state if name.startswith(prefix) and name not in known]
         absent = [name for name, tensor in found.items() if tensor is None]

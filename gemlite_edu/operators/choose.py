@@ -210,12 +210,13 @@ def limits(problem, rules=RULES):
     return tuple((most, matmul_type) for matmul_type, most in found.items())
 
 
-def check_matmul_type(name, keeps_16_bits, has_triton=True):
+def check_matmul_type(name, problem):
     """Raise ValueError unless `name` is in `MATMUL_TYPES` and may be used for these weights.
 
-    The types that round weights are allowed only if `keeps_16_bits`, and Triton's only if
-    `has_triton`.
+    The types that round weights are allowed only if the problem `keeps_16_bits`, and Triton's only
+    if it `has_triton`. DEQUANTIZE does not round where torch decodes the codes.
     """
+    keeps_16_bits, has_triton = problem.keeps_16_bits, problem.has_triton
     if not isinstance(name, str) or name not in MATMUL_TYPES:
         raise ValueError(f"matmul_type must be one of {', '.join(MATMUL_TYPES)}, got {name!r}")
     if not has_triton and name not in (*FAST, "DEQUANTIZE"):
@@ -223,7 +224,8 @@ def check_matmul_type(name, keeps_16_bits, has_triton=True):
             f"{name} is for codes that are integers, and not in pieces: "
             f"take {', '.join(FAST)} or DEQUANTIZE"
         )
-    if name in _ROUNDING and not keeps_16_bits and (has_triton or name != "DEQUANTIZE"):
+    is_exact = name == "DEQUANTIZE" and (problem.torch_is_sooner or not has_triton)
+    if name in _ROUNDING and not keeps_16_bits and not is_exact:
         raise ValueError(
             f"{name} is for packed weights that fit the 16-bit type of x and y: "
             "take another matmul_type"
@@ -234,10 +236,11 @@ def check_taken(name, layout, x_dtype, y_dtype, device, N, decoders=()):
     """Raise unless `FAST[name]` supports this layout, x and y; a CPU means the simulator."""
     if decoders is None:
         raise ValueError(f"{name} has no text that decodes this format: take DEQUANTIZE")
-    if not FAST[name].takes(layout, x_dtype, y_dtype, machine_of(device), N, decoders):
+    reason = FAST[name].refusal(layout, x_dtype, y_dtype, machine_of(device), N, decoders)
+    if reason is not None:
         raise ValueError(
             f"{name} does not take {name_of(x_dtype)} x, {name_of(y_dtype)} y and N = {N} with "
-            f"{layout} on {device}: take another matmul_type"
+            f"{layout} on {device}, because {reason}: take another matmul_type"
         )
 
 

@@ -11,6 +11,7 @@ from gemlite_edu.kernels.gemm_fast import LONGEST_K, N_TILE, FastGemm, plan_gemm
 from gemlite_edu.kernels.gemv_fast import HOLE_BYTES, X_TILE, FastGemv, plan_gemv
 from gemlite_edu.kernels.machine import HOPPER, TURING, machine_of
 from gemlite_edu.numbers.checks import aligned, aligned_pointers_of, pointers_of, whole_tiles
+from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.runners.gpu_or_simulator import Program
 
@@ -18,6 +19,7 @@ _NAMES = (
     *("x", "W_packed", "scales", "zeros", "channel_scales", "token_scales", "bias"),
     "levels",
 )
+_OTHER_LAYOUT = "the words lie as another kernel reads them"
 _TIME_LIMIT = 600.0  # seconds, for the simulator
 
 
@@ -25,14 +27,15 @@ _TIME_LIMIT = 600.0  # seconds, for the simulator
 class CudaProduct:
     """One kernel for y = x Wᵀ: call it with x, a weight and an `Epilogue` to get y (M, N).
 
-    plan: plans the kernel's launches. fits: tells if the kernel accepts a layout of N rows.
+    plan: plans the kernel's launches. misfit: why the kernel does not accept a layout of N rows;
+    None if it does.
     oldest, newest: the range of compute capabilities that the kernel runs on.
     x_tile: the product pads K of x to a multiple of it.
     """
 
     spec: FastGemv
     plan: Callable
-    fits: Callable
+    misfit: Callable
     oldest: tuple[int, int]
     newest: tuple[int, int]
     x_tile: int = 1
@@ -42,7 +45,11 @@ class CudaProduct:
 
         decoders: (hole, text) pairs, which may need shared memory of their own.
         """
-        return _takes(self, layout, x_dtype, y_dtype, machine, N, decoders)
+        return self.refusal(layout, x_dtype, y_dtype, machine, N, decoders) is None
+
+    def refusal(self, layout, x_dtype, y_dtype, machine, N, decoders=()):
+        """Why the kernel does not support these arguments of `takes`, in words; None if it does."""
+        return _refusal(self, layout, x_dtype, y_dtype, machine, N, decoders)
 
     def prepared(self, shape, N, types, layout, mode, device, decoders=()):
         """A function from tensors to y (..., N), with every decision made except the tensors' data.
@@ -82,34 +89,38 @@ class CudaProduct:
         return product(x, weight.words, *factors, epilogue.bias, None)
 
 
-def _fits_gemv(layout, types, N, machine, decoders):
-    """True if the kernel reads this layout; ValueError if x or the groups do not fit."""
+def _misfit_of_gemv(layout, types, N, machine, decoders):
+    """Why the kernel does not read this layout, or None; ValueError if x or groups do not fit."""
     weights, K = _weights(layout, decoders), layout.K
     plan_gemv(1, N, K + -K % X_TILE, types, weights, machine)
-    return weights.layout(K) == layout
+    return None if weights.layout(K) == layout else _OTHER_LAYOUT
 
 
-def _fits_gemm(layout, types, N, machine, decoders):
-    """True if bulk copies can read this layout, which needs whole groups and rows."""
-    if N % N_TILE or layout.padded_K != layout.K or layout.K > LONGEST_K:
-        return False
+def _misfit_of_gemm(layout, types, N, machine, decoders):
+    """Why bulk copies cannot read this layout, which needs whole groups and rows, or None."""
+    if N % N_TILE:
+        return f"N must be a multiple of {N_TILE}"
+    if layout.padded_K != layout.K or layout.K > LONGEST_K:
+        return f"K = {layout.K} must fill whole tiles, and be {LONGEST_K} at most"
     weights = FastGemm(nbits=layout.nbits, group_size=layout.group_size).weights
-    return weights.layout(layout.K) == layout
+    return None if weights.layout(layout.K) == layout else _OTHER_LAYOUT
 
 
-GEMV_FAST = CudaProduct(FastGemv(), plan_gemv, _fits_gemv, TURING, (99, 0), X_TILE)
-GEMM_FAST = CudaProduct(FastGemm(), plan_gemm, _fits_gemm, HOPPER, HOPPER)
+GEMV_FAST = CudaProduct(FastGemv(), plan_gemv, _misfit_of_gemv, TURING, (99, 0), X_TILE)
+GEMM_FAST = CudaProduct(FastGemm(), plan_gemm, _misfit_of_gemm, HOPPER, HOPPER)
 
 
 @lru_cache(maxsize=1024)
-def _takes(product, layout, x_dtype, y_dtype, machine, N, decoders):
-    is_alike = x_dtype in product.spec.x_dtypes and y_dtype in FLOATS
-    if not (is_alike and product.oldest <= machine.capability <= product.newest):
-        return False
+def _refusal(product, layout, x_dtype, y_dtype, machine, N, decoders):
+    for name, dtype, takes in (("x", x_dtype, product.spec.x_dtypes), ("y", y_dtype, FLOATS)):
+        if dtype not in takes:
+            return f"{name} must be {' or '.join(map(name_of, takes))}"
+    if not product.oldest <= machine.capability <= product.newest:
+        return f"the kernel does not run on compute capability {machine.named}"
     try:
-        return product.fits(layout, Types(x_dtype, y_dtype), N, machine, decoders)
-    except ValueError:
-        return False
+        return product.misfit(layout, Types(x_dtype, y_dtype), N, machine, decoders)
+    except ValueError as error:
+        return str(error)
 
 
 @lru_cache(maxsize=4096)

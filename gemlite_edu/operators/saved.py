@@ -13,6 +13,7 @@ from gemlite_edu.operators.form import Form
 from gemlite_edu.operators.pack import INSIDE, PLAIN_8_BIT, checked
 
 _OPTIONAL = ("channel_scales", "bias")
+_FACTORS = ("scales", "zeros", "channel_scales", "bias")
 _INTS_OF_FORM, _METADATA = 10, 12
 BIAS_IN_METADATA = 11  # 1 if there is a bias
 
@@ -34,6 +35,7 @@ def saved(metadata, tensors):
     Raises TypeError or ValueError if no layer can have been saved like this.
     """
     form, format = saved_form(metadata, tensors)
+    _check_finite(tensors)
     levels = None if format is None else format.levels_on(tensors["W_q"].device)
     tensors = tensors | {"levels": levels}
     return checked(form, tensors), tensors, format
@@ -63,6 +65,13 @@ def saved_form(metadata, tensors):
             came = "none" if tensor is None else f"{tuple(tensor.shape)} {tensor.dtype}"
             raise ValueError(f"the saved layer must have {name} {shape}, got {came}")
     return form, format
+
+
+def _check_finite(tensors):
+    for name in _FACTORS:
+        tensor = tensors[name]
+        if tensor is not None and not tensor.is_meta and not tensor.isfinite().all():
+            raise ValueError(f"the saved layer's {name} must be finite, got a NaN or an infinity")
 
 
 def _format_of(ints):

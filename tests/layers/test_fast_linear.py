@@ -185,6 +185,24 @@ def test_a_layer_that_a_cuda_kernel_does_not_take_gets_one_sentence():
         layer.forward_manual(activations(1, 96), "GEMV_FAST")
 
 
+@pytest.mark.parametrize(
+    ("layer", "name", "reason"),
+    [
+        (
+            dict(group_size=48, N=N, K=96),
+            "GEMV_FAST",
+            "because group_size must be .*, got 48: take",
+        ),
+        (dict(group_size=64, N=3, K=K), "GEMM_FAST", "because N must be a multiple of 8: take"),
+        (dict(group_size=64, N=N, K=K, y=DType.FP8), "GEMV_FAST", "because y must be float"),
+    ],
+)
+def test_a_refusal_says_which_argument_the_kernel_does_not_take(layer, name, reason):
+    layer = make(4, **layer).layer
+    with pytest.raises(ValueError, match=reason):
+        layer.forward_manual(activations(1, layer.in_features), name)
+
+
 @pytest.fixture
 def on_a_gpu(monkeypatch):
     monkeypatch.setattr(rules, "machine_of", lambda device: H200)

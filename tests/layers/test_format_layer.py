@@ -81,6 +81,42 @@ def test_integers_of_3_bits_whose_rows_are_not_whole_pieces(K):
     assert_near(layer.forward_manual(x, "DEQUANTIZE"), x, q, None, torch.float16)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int64, torch.bool, torch.complex64])
+def test_a_layer_of_float32_refuses_x_that_is_no_float(W, x, dtype):
+    layer = GemLiteLinear.from_coded(quantize_to_format(W, g.INT4), dtype=torch.float32)
+    with pytest.raises(TypeError, match=f"x must be a float16, .* or float32 .*, got {dtype}"):
+        layer(x.to(dtype))
+
+
+def test_a_layer_of_float32_keeps_the_range_of_bfloat16_x(W, x):
+    layer = GemLiteLinear.from_coded(quantize_to_format(W, g.INT4), dtype=torch.float32)
+    x = (x * 1e30).bfloat16()  # as autocast gives it
+    assert torch.equal(layer(x), layer(x.float())) and layer(x).isfinite().all()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["scales", "zeros", "channel_scales", "bias"])
+def test_a_state_that_is_not_finite_is_refused(W, name, value):
+    format = Format(4, group_size=None if name == "channel_scales" else 64)
+    layer = GemLiteLinear.from_coded(quantize_to_format(W, format), torch.ones(N))
+    state = {key: tensor.clone() for key, tensor in layer.state_dict().items()}
+    state[name].view(-1)[3] = value
+    for own in (GemLiteLinear(), layer):
+        before = own.W_q
+        with pytest.raises(RuntimeError, match=f"the saved layer's {name} must be finite, got a"):
+            own.load_state_dict(state)
+        assert own.W_q is before
+
+
+@pytest.mark.parametrize("name", ["W_q", "metadata"])
+def test_a_state_without_its_codes_says_so_alone(W, name):
+    state = GemLiteLinear.from_coded(quantize_to_format(W, g.NF4)).state_dict()
+    del state[name]
+    with pytest.raises(RuntimeError, match=f'Missing key.* "{name}"') as info:
+        GemLiteLinear().load_state_dict(state)
+    assert "Unexpected" not in str(info.value)
+
+
 def test_float32_x_beyond_float16_keeps_its_range(W, x):
     q, x = quantize_to_format(W, g.NF4), x * torch.tensor([[1e30], [1.0], [1e-25]])
     y = GemLiteLinear.from_coded(q, dtype=torch.float32)(x)
