@@ -8,6 +8,7 @@ from gemlite_edu.layers.gemlite_linear import GemLiteLinear
 from gemlite_edu.models import transformers_models
 from gemlite_edu.models.folder import (
     check_quantization_config,
+    checked_path,
     new_folder,
     quantization_config,
     read_json,
@@ -21,9 +22,10 @@ def save_quantized(model, folder):
 
     model: any torch.nn.Module whose state is tensors. A model of transformers is written by its own
         save_pretrained, so that its from_pretrained can read it where gemlite_edu is imported.
-    folder: a path that does not exist. The files get this name when all of them are complete.
+    folder: a path that does not exist, or an empty folder. The files get this name when all of them
+        are complete.
 
-    Raises TypeError or ValueError for a model without such layers, or a folder that exists.
+    Raises TypeError or ValueError for a model without such layers, or a folder that has files.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
@@ -50,22 +52,46 @@ def load_quantized(folder, model=None, device="cpu", trusted_texts=None):
         model one of the same class, not quantized, with any weights; best built without memory,
         inside `with torch.device("meta")`. It is completed in place. Buffers that a state_dict
         leaves out are not in the folder: those must have their numbers already.
-    device: where the model goes. trusted_texts: CUDA texts that the layers' formats may bring,
-        {hole: text} or a list of such dicts, as `UntrustedText.texts` has them.
+    device: where the model goes, a CPU or a CUDA device.
+    trusted_texts: CUDA texts that the layers' formats may bring, {hole: text} or a list of such
+        dicts, as `UntrustedText.texts` has them.
 
     Tensors have the dtypes that were saved. Returns the model. Raises ValueError, in one sentence,
     for a folder that is incomplete or damaged or does not fit the model, which is then unchanged,
     and `UntrustedText` for CUDA texts that are not trusted.
     """
-    config = read_json(f"{folder}/config.json")
+    folder, device = checked_arguments(folder, model, device)
+    config = read_json(folder / "config.json")
     check_quantization_config(config.get("quantization_config"), folder)
-    device = torch.device(device)
     if model is None:
         return transformers_models.load(folder, config, trusted_texts).to(device)
-    if not isinstance(model, torch.nn.Module):
-        raise TypeError(f"model must be a torch.nn.Module or None, got {type(model).__name__}")
+    _check_class(model, config.get("architectures"), folder)
     shards = Shards(folder, config.get("same_as"))
     return load_into(model, shards, device, trusted_texts, folder)
+
+
+def checked_arguments(folder, model, device):
+    """(folder as a Path, device as a torch.device) of `load_quantized`; TypeError or ValueError
+    for arguments of other kinds."""
+    folder = checked_path(folder)
+    if not isinstance(model, torch.nn.Module | None):
+        raise TypeError(f"model must be a torch.nn.Module or None, got {type(model).__name__}")
+    try:
+        made = torch.device(device)
+    except (RuntimeError, TypeError) as error:
+        raise ValueError(f"device must be cpu or cuda, got {device!r:.60}") from error
+    if made.type not in ("cpu", "cuda"):
+        raise ValueError(f"device must be cpu or cuda, got {device!r:.60}")
+    return folder, made
+
+
+def _check_class(model, saved, folder):
+    """Raise ValueError if the config names another class. saved: its `architectures`, or None."""
+    name = type(model).__name__
+    if isinstance(saved, list) and saved and name not in saved:
+        raise ValueError(
+            f"{folder} holds a {saved[0]}, and the model is a {name}: pass a model of that class"
+        )
 
 
 def _without_duplicates(state):

@@ -1,6 +1,7 @@
 """A folder that holds a model: written whole or not at all, and its config.json."""
 
 import json
+import os
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -10,15 +11,32 @@ QUANT_METHOD = "gemlite_edu"
 _VERSION = 1  # of the layout
 
 
+def checked_path(folder):
+    """`folder` as a Path; TypeError unless it is a str or an os.PathLike."""
+    if not isinstance(folder, str | os.PathLike):
+        raise TypeError(f"folder must be a path, a str or os.PathLike, got {type(folder).__name__}")
+    return Path(folder)
+
+
+def counted(names):
+    """How many tensors these are, in words, and the first of them."""
+    names = sorted(names)
+    return f"{len(names)} tensor{'s' * (len(names) > 1)}: {names[0]}"
+
+
 @contextmanager
 def new_folder(folder):
     """A folder to write to, which gets the name `folder` at the end if nothing was raised.
 
-    Raises ValueError if there already is something of that name, other than an empty folder.
+    Raises ValueError if there already is something of that name, other than an empty folder, or a
+    file where a folder above it must be.
     """
-    folder = Path(folder)
+    folder = checked_path(folder)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise ValueError(f"{folder} already exists: remove it, or choose another name")
+    above = next(path for path in folder.absolute().parents if path.exists())
+    if not above.is_dir():
+        raise ValueError(f"{folder} cannot be made, because {above} is a file: choose another name")
     folder.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:

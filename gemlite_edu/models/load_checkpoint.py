@@ -9,7 +9,7 @@ import torch
 from tqdm import tqdm
 
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
-from gemlite_edu.models.files import load_quantized
+from gemlite_edu.models.files import checked_arguments, load_quantized
 from gemlite_edu.models.folder import quantization_config, read_json
 from gemlite_edu.models.hqq_checkpoint import HqqCheckpoint, is_of_hqq
 from gemlite_edu.models.packed_checkpoint import PackedCheckpoint
@@ -26,16 +26,17 @@ def load_checkpoint(folder, model=None, device="cpu"):
 
     folder: config.json with a `quantization_config`, or a quantize_config.json or quant_config.json
         beside it, and safetensors, in shards or not; for HQQ also qmodel.pt.
-        GPTQ of AutoGPTQ and GPTQModel: 2, 3, 4 and 8 bits, checkpoint_format gptq and gptq_v2,
-        without act order (desc_act). AWQ of AutoAWQ: 4 bits, version gemm. HQQ: axis 1, scales that
-        are not quantized themselves. Read by the documented formats, without those libraries.
+        GPTQ of AutoGPTQ and GPTQModel: 2, 3, 4 and 8 bits, checkpoint_format gptq and gptq_v2, with
+        groups of neighbours: each g_idx must be k // group_size, whatever desc_act says. AWQ of
+        AutoAWQ: 4 bits, version gemm. HQQ: axis 1, scales that are not quantized themselves. Read
+        by the documented formats, without those libraries.
     model, device: as for `load_quantized`: None builds a model of transformers from the config.
 
     x and y have the config's dtype, else float16. While the converted model is loaded, it is also
     in temporary files. Returns the model. Raises TypeError or ValueError, in one sentence, for
     anything else; then `model` is unchanged.
     """
-    folder = Path(folder)
+    folder, device = checked_arguments(folder, model, device)
     config = read_json(folder / "config.json")
     checkpoint = _checkpoint(folder, config)
     if not checkpoint.layers:
@@ -44,6 +45,8 @@ def load_checkpoint(folder, model=None, device="cpu"):
     with tempfile.TemporaryDirectory() as converted:
         write_shards(_converted(checkpoint, model, dtype), Path(converted))
         config = config | {"quantization_config": quantization_config()}
+        if model is not None:
+            config.pop("architectures", None)  # the model may be a class of the caller's
         (Path(converted) / "config.json").write_text(json.dumps(config))
         if (folder / "generation_config.json").exists():
             shutil.copy(folder / "generation_config.json", converted)

@@ -5,6 +5,7 @@ from collections import defaultdict
 import torch
 
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
+from gemlite_edu.models.folder import counted
 from gemlite_edu.models.linear_layers import named_layers, put
 from gemlite_edu.models.saved_layers import read_layer, saved_forms, trusted_for
 
@@ -71,7 +72,7 @@ def _check_others(model, shards, of_layers, where):
         ),
     ):
         if names:
-            raise ValueError(f"{sentence}, {len(names)} tensors: {names[0]}")
+            raise ValueError(f"{sentence}, {counted(names)}")
     for name in saved:
         came, own = tuple(shards.meta(name).shape), tuple(state[name].shape)
         if came != own:

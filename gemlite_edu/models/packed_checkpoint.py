@@ -7,6 +7,7 @@ checkpoint_format), AutoAWQ's `quant_config.json` (w_bit, q_group_size, version)
 
 from gemlite_edu.layers.importers import from_awq, from_gptq
 from gemlite_edu.models.shards import Shards
+from gemlite_edu.numbers.checks import is_int
 
 _PARTS = ("qweight", "qzeros", "scales", "g_idx", "bias")
 _NEEDED = ("qweight", "qzeros", "scales")
@@ -27,6 +28,12 @@ class PackedCheckpoint:
         self._nbits = _first(settings, "bits", "w_bit")
         self._group_size = _first(settings, "group_size", "q_group_size")
         self._is_mixed = bool(settings.get("dynamic"))
+        for name, value, smallest in (
+            ("bits", self._nbits, 1),
+            ("group_size", self._group_size, -1),
+        ):
+            if not (is_int(value, smallest) or value is None and name == "group_size"):
+                raise ValueError(f"{name} in the config of {folder} must be an int, got {value!r}")
         if self._layout not in _STORED[method]:
             raise ValueError(
                 f"{folder} stores {method} layers as {self._layout!r}, and this reads "

@@ -95,6 +95,8 @@ def _check_layer(linear, format, quantizer):
     format.groups_of(W.shape[1])
     if bias is not None:
         check_dense("the bias", bias, FLOATS)
+        if not bias.isfinite().all():
+            raise ValueError("the bias has NaN or infinite entries: clean it before quantizing")
     if quantizer is not quantize_to_format:
         if not W.isfinite().all():
             check_finite(W)

@@ -7,6 +7,7 @@ import torch
 
 from gemlite_edu.kernels.errors import UntrustedText
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
+from gemlite_edu.layers.saved_layer import NO_WEIGHT
 from gemlite_edu.operators.pack import TENSORS
 from gemlite_edu.operators.saved import saved_form
 
@@ -32,13 +33,31 @@ def trusted_by_caller():
 def saved_forms(shards):
     """{name of a packed layer: (`Form`, `Format`)} in `Shards`; ValueError for a damaged one.
 
-    A layer has W_q and metadata; W_q alone may be a weight of the model's own.
+    A layer has W_q and metadata; W_q alone may be a weight of the model's own, unless `NO_WEIGHT`
+    is beside it.
     """
     names = shards.names()
     layers = [n.removesuffix(".W_q") for n in names if n.endswith(".W_q")]
     layers = [layer for layer in layers if f"{layer}.metadata" in names]
+    _check_complete(shards, set(layers))
     with torch.device("cpu"):  # where transformers calls this, new tensors are on meta
         return {layer: _form(shards, layer) for layer in layers}
+
+
+def _check_complete(shards, layers):
+    """Raise ValueError if a layer that has `NO_WEIGHT` as its weight is not among `layers`."""
+    for name in shards.names():
+        layer, _, part = name.rpartition(".")
+        if part == "weight" and layer not in layers and _is_no_weight(shards.meta(name)):
+            lost = [n for n in ("W_q", "metadata") if f"{layer}.{n}" not in shards.names()]
+            raise ValueError(
+                f"the folder has the packed layer {layer} without its {' and '.join(lost)}: save "
+                "the model anew, or copy the whole folder"
+            )
+
+
+def _is_no_weight(weight):
+    return weight.dtype == torch.uint8 and tuple(weight.shape) == (len(NO_WEIGHT),)
 
 
 def _form(shards, layer):
@@ -87,5 +106,10 @@ def read_layer(shards, layer, texts, device):
     try:
         made.load_state_dict(state)
     except RuntimeError as error:
-        raise ValueError(f"{layer} is damaged: {error}") from error
+        raise ValueError(f"{layer} is damaged: {in_one_line(error)}") from error
     return made
+
+
+def in_one_line(error):
+    """What a `load_state_dict` says beyond its headline."""
+    return "; ".join(line.strip() for line in str(error).splitlines()[1:])

@@ -5,6 +5,7 @@ Importing this module does not import transformers, which is optional.
 
 import sys
 
+from gemlite_edu.models.folder import counted
 from gemlite_edu.models.saved_layers import trusting
 
 
@@ -38,8 +39,27 @@ def load(folder, config, trusted_texts):
             f"transformers {transformers.__version__} has no {name}: load the folder with its "
             "from_pretrained, or pass the model"
         )
+    model, info = _loaded(getattr(transformers, name), folder, trusted_texts)
+    if info["unexpected_keys"]:
+        raise ValueError(
+            f"{folder} has, and the {name} of its config does not take, "
+            f"{counted(info['unexpected_keys'])}; is the config that of the saved model?"
+        )
+    return model
+
+
+def _loaded(made_class, folder, trusted_texts):
+    """(model, what transformers found while it loaded it)."""
     with trusting(trusted_texts):
-        return getattr(transformers, name).from_pretrained(folder, dtype="auto")
+        try:
+            return made_class.from_pretrained(folder, dtype="auto", output_loading_info=True)
+        except RuntimeError as error:
+            if "ignore_mismatched_sizes" not in str(error):
+                raise
+            raise ValueError(
+                f"{folder} has tensors of other sizes than its config says, which the report of "
+                "transformers lists: is the config that of the saved model?"
+            ) from error
 
 
 def class_name(folder, config):

@@ -12,9 +12,15 @@ from transformers.quantizers.base import HfQuantizer
 from transformers.utils.quantization_config import QuantizationConfigMixin
 
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
-from gemlite_edu.models.folder import QUANT_METHOD, check_quantization_config, quantization_config
+from gemlite_edu.models.folder import (
+    QUANT_METHOD,
+    check_quantization_config,
+    counted,
+    quantization_config,
+)
 from gemlite_edu.models.linear_layers import put
 from gemlite_edu.models.saved_layers import (
+    in_one_line,
     on_meta_of,
     saved_forms,
     trusted_by_caller,
@@ -88,7 +94,7 @@ class GemLiteQuantizer(HfQuantizer):
                 try:
                     layer.load_state_dict(layer.state_dict())
                 except RuntimeError as error:
-                    raise ValueError(f"{name} is damaged or not loaded: {error}") from error
+                    raise ValueError(f"{name} is damaged: {in_one_line(error)}") from error
 
 
 def _check_all_loaded(model):
@@ -102,8 +108,8 @@ def _check_all_loaded(model):
     absent = [name for name, loaded in is_loaded.items() if not loaded]
     if absent and len(absent) < len(is_loaded):
         raise ValueError(
-            f"the files lack {len(absent)} tensors of the {type(model).__name__}, which would be "
-            f"random: {absent[0]}; save the model anew, or load it as the class that was saved"
+            f"the {type(model).__name__} needs, and the files lack, {counted(absent)}, which would "
+            "be random: save the model anew, or load it as the class that was saved"
         )
 
 

@@ -9,7 +9,14 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import gemlite_edu as g
-from gemlite_edu import GemLiteLinear, UntrustedText, load_quantized, quantize_, save_quantized
+from gemlite_edu import (
+    GemLiteLinear,
+    UntrustedText,
+    load_checkpoint,
+    load_quantized,
+    quantize_,
+    save_quantized,
+)
 from gemlite_edu.models.saved_layers import saved_forms
 from gemlite_edu.models.shards import Shards, write_shards
 
@@ -132,6 +139,14 @@ def other_version(tensors, config):
     config["quantization_config"]["version"] = 2
 
 
+def not_finite(tensors, config):
+    tensors["up.bias"][3] = float("nan")
+
+
+def other_class(tensors, config):
+    config["architectures"] = ["Other"]
+
+
 def no_names(tensors, config):
     config["same_as"] = ["lm_head.weight"]
 
@@ -149,17 +164,16 @@ def only_dense(tensors, config):
 
 CHANGES = {
     "no scales": (without("down.channel_scales"), "down.metadata: the saved layer must have chan"),
-    "no metadata": (
-        without("down.metadata"),
-        "has, and the model does not take, .* tensors: down.",
-    ),
-    "no codes": (without("down.W_q"), "has, and the model does not take, .* tensors: down.chan"),
+    "no metadata": (without("down.metadata"), "the packed layer down without its metadata: save"),
+    "no codes": (without("down.W_q"), "the folder has the packed layer down without its W_q: save"),
+    "not finite": (not_finite, "up is damaged: metadata: the saved layer's bias must be finite, "),
+    "other class": (other_class, "holds a Other, and the model is a Model: pass a model of that c"),
     "no bias": (without("up.bias"), "says that again.bias equals up.bias, which no file"),
-    "no buffer": (without("shift"), "the model needs, and .* does not have, 1 tensors: shift"),
+    "no buffer": (without("shift"), "the model needs, and .* does not have, 1 tensor: shift"),
     "short scales": (shorter_scales, r"must have channel_scales \(96,\), got \(95,\)"),
     "other words": (other_words, "up.metadata: the saved layer must have W_q"),
     "embedding": (other_embedding, r"embed.weight is \(10, 63\) in .*, and \(10, 64\) in the"),
-    "one more": (one_more, "has, and the model does not take, 1 tensors: more"),
+    "one more": (one_more, "has, and the model does not take, 1 tensor: more"),
     "no tied": (no_such_tied, "says that lm_head.weight equals nothing, which no file has"),
     "no names": (no_names, "same_as in the config of .* must map names to names"),
     "untied": (untied, "embed.weight and lm_head.weight are one in the model and two"),
@@ -244,10 +258,20 @@ def test_other_arguments_are_refused(folder, model, tmp_path):
         load_quantized(folder)
     with pytest.raises(TypeError, match="model must be a torch.nn.Module or None, got str"):
         load_quantized(folder, "Model")
+    for load in (load_quantized, load_checkpoint):
+        with pytest.raises(TypeError, match="folder must be a path, a str or .*, got Model$"):
+            load(model, folder)
+        for device in ("meta", "gpu"):
+            with pytest.raises(ValueError, match=f"device must be cpu or cuda, got '{device}'"):
+                load(folder, Model(), device)
     with pytest.raises(ValueError, match="the Model has no GemLiteLinear: call quantize_ first"):
         save_quantized(Model(), tmp_path / "other")
     with pytest.raises(TypeError, match="model must be a torch.nn.Module, got dict"):
         save_quantized({}, tmp_path / "other")
+    with pytest.raises(TypeError, match="folder must be a path, a str or os.PathLike, got int"):
+        save_quantized(model, 5)
+    with pytest.raises(ValueError, match="cannot be made, because .*config.json is a file: choose"):
+        save_quantized(model, folder / "config.json" / "one" / "two")
     with pytest.raises(ValueError, match="the model is itself a GemLiteLinear: save its state"):
         save_quantized(model.up, tmp_path / "other")
     model.up.to("meta")

@@ -189,6 +189,9 @@ def test_the_dtype_of_the_config_is_that_of_x(tmp_path):
 GPTQ = {"bits": 4, "group_size": 64, "quant_method": "gptq"}
 LIES = {
     "bits": (GPTQ | {"bits": 8}, "blocks.0.up: the config says 8 bits, and qweight is of 4"),
+    "a text as bits": (GPTQ | {"bits": "4"}, "bits in the config of .* must be an int, got '4'"),
+    "no bits": (GPTQ | {"bits": None}, "bits in the config of .* must be an int, got None"),
+    "a text as groups": (GPTQ | {"group_size": "64"}, "group_size in .* must be an int, got '64'"),
     "groups": (GPTQ | {"group_size": 128}, "config says group_size 128, and the scales are of 64"),
     "marlin": (GPTQ | {"checkpoint_format": "marlin"}, "stores gptq layers as 'marlin', and this"),
     "exl3": (GPTQ | {"quant_method": "exl3"}, "has the quant_method 'exl3': load_checkpoint reads"),

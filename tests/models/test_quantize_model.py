@@ -223,6 +223,10 @@ def spoil(model):
     model.blocks[1].down.weight[3, 5] = float("nan")
 
 
+def spoil_bias(model):
+    model.blocks[1].up.bias[2] = float("inf")
+
+
 def enlarge(model):
     model.blocks[1].down.weight[3, 5] = 1e7
 
@@ -250,6 +254,7 @@ def weight_norm(model):
 BAD_MODELS = {
     "tied": (tie, "blocks.1.up.weight is also embed.weight, and quantizing would untie"),
     "NaN": (spoil, r"blocks.1.down: W\[3, 5\] is nan"),
+    "bias": (spoil_bias, "blocks.1.up: the bias has NaN or infinite entries"),
     "too large": (enlarge, "blocks.1.down: a scale of .* does not fit in float16"),
     "too small": (shrink, "blocks.1.down: a scale of .* is too small for float16: multiply W"),
     "hook": (hook, "blocks.1.up has hooks"),

@@ -116,10 +116,10 @@ def copy_without(saved, tmp_path, names):
 
 UP = "model.layers.0.mlp.up_proj"
 LACKING = {
-    "a norm": (["model.norm.weight"], "the files lack 1 tensors of the LlamaForCausalLM, which wo"),
+    "a norm": (["model.norm.weight"], "the LlamaForCausalLM needs, and the files lack, 1 tensor: "),
     "scales": ([f"{UP}.scales"], f"{UP}.metadata: the saved layer must have scales"),
-    "metadata": ([f"{UP}.metadata"], "ignore_mismatched_sizes"),
-    "codes": ([f"{UP}.W_q"], "ignore_mismatched_sizes"),
+    "metadata": ([f"{UP}.metadata"], f"has the packed layer {UP} without its metadata: save the"),
+    "codes": ([f"{UP}.W_q"], f"has the packed layer {UP} without its W_q: save the model anew"),
 }
 
 
@@ -128,13 +128,20 @@ def test_a_file_that_lacks_tensors_is_refused(saved, tmp_path, names, sentence):
     from transformers import AutoModelForCausalLM
 
     folder = copy_without(saved, tmp_path, names)
-    with pytest.raises((RuntimeError, ValueError), match=sentence):
-        AutoModelForCausalLM.from_pretrained(folder)
+    for load in (AutoModelForCausalLM.from_pretrained, load_quantized):
+        with pytest.raises(ValueError, match=sentence):
+            load(folder)
 
 
 @pytest.mark.parametrize(
     ("key", "value", "sentence"),
     [
+        (
+            "num_hidden_layers",
+            1,
+            "has, and the LlamaForCausalLM of its config does not take, .* te",
+        ),
+        ("vocab_size", 60, "has tensors of other sizes than its config says, which the report of"),
         ("intermediate_size", 64, r"_proj is .* in the files and .* by the config"),
         ("quantization_config", {"quant_method": "gemlite_edu", "version": 2}, "has version 2 of"),
         ("architectures", ["NoSuchModel"], "transformers .* has no NoSuchModel: load the folder"),
