@@ -119,8 +119,8 @@ class GemLiteLinear(SavedLayer):
 
         bias: (N,), a float tensor; None: no bias. dtype: of x and y, torch.float16, torch.bfloat16
         or torch.float32. float32 x is brought to float16 by `scale_activations_half`, which keeps
-        11 bits of each number and its range; sums and y are float32. Layers whose formats differ in
-        their levels alone share their builds and their graphs.
+        11 bits of each number and its range; sums and y are float32. Such a layer takes 16-bit x,
+        too. Layers whose formats differ in their levels alone share their builds and their graphs.
         Raises TypeError or ValueError for other arguments.
 
         >>> from gemlite_edu import NF4, quantize_to_format

@@ -27,7 +27,7 @@ def load_checkpoint(folder, model=None, device="cpu"):
     folder: config.json with a `quantization_config`, or a quantize_config.json or quant_config.json
         beside it, and safetensors, in shards or not; for HQQ also qmodel.pt.
         GPTQ of AutoGPTQ and GPTQModel: 2, 3, 4 and 8 bits, checkpoint_format gptq and gptq_v2, with
-        groups of neighbours: each g_idx must be k // group_size, whatever desc_act says. AWQ of
+        groups of neighbours: a g_idx must be k // group_size, which desc_act=False gives. AWQ of
         AutoAWQ: 4 bits, version gemm. HQQ: axis 1, scales that are not quantized themselves. Read
         by the documented formats, without those libraries.
     model, device: as for `load_quantized`: None builds a model of transformers from the config.

@@ -27,7 +27,7 @@ class PackedCheckpoint:
         self._layout = self._layout or _STORED[method][0]
         self._nbits = _first(settings, "bits", "w_bit")
         self._group_size = _first(settings, "group_size", "q_group_size")
-        self._is_mixed = bool(settings.get("dynamic"))
+        self._is_mixed, self._desc_act = bool(settings.get("dynamic")), settings.get("desc_act")
         for name, value, smallest in (
             ("bits", self._nbits, 1),
             ("group_size", self._group_size, -1),
@@ -70,6 +70,8 @@ class PackedCheckpoint:
 
     def _read_gptq(self, parts):
         g_idx, nbits = parts.get("g_idx"), self._nbits
+        if self._desc_act and g_idx is None:
+            raise ValueError("the config says desc_act, and the layer has no g_idx: copy it, too")
         if g_idx is not None and g_idx.numel():
             nbits = 32 * len(parts["qweight"]) // len(g_idx)
         if not self._is_mixed and nbits != self._nbits:

@@ -215,6 +215,13 @@ def refuses(folder, sentence):
     assert not any(isinstance(module, GemLiteLinear) for module in model.modules())
 
 
+def test_desc_act_needs_g_idx_and_takes_it_in_order(tmp_path):
+    tensors, config = gptq_tensors(4), {"quantization_config": GPTQ | {"desc_act": True}}
+    assert_loaded(written(tmp_path / "ordered", tensors, config), tensors, 4)
+    del tensors["blocks.1.up.g_idx"]
+    refuses(written(tmp_path / "m", tensors, config), "blocks.1.up: .* desc_act, and .* no g_idx")
+
+
 def shuffled(tensors):
     tensors["blocks.1.up.g_idx"] = tensors["blocks.1.up.g_idx"].flip(0)
 
