@@ -13,6 +13,7 @@ it, except a guard around `asm`, which only a GPU has:
 import re
 
 from gemlite_edu.kernels.conditionals import Directive
+from gemlite_edu.kernels.host_words import is_of_the_host
 from gemlite_edu.kernels.tokens import STRING, WORD
 
 GUARDS = ("__CUDA_ARCH__", "__CUDACC__")
@@ -57,7 +58,10 @@ def check_directives(lines, kernel_words, refuse):
             check_pragma([token.text for token in line.tokens], line.line, refuse)
         if line.name in ("define", "undef") and line.tokens:
             _check_name(line, own, kernel_words, refuse)
-    _check_conditionals(lines, own, refuse)
+    for line in lines:
+        if not isinstance(line, Directive) or line.name == "define":
+            _check_raw_words(line.tokens if isinstance(line, Directive) else line, refuse)
+    _check_conditionals(lines, own, _pasting(lines), refuse)
 
 
 def _directives(lines):
@@ -66,6 +70,23 @@ def _directives(lines):
 
 def _defines(line):
     return line.name == "define" and line.tokens
+
+
+def _check_raw_words(tokens, refuse):
+    """Refuse what would be gone, or part of another word, once macros are expanded."""
+    for token in tokens:
+        if token.kind == WORD and is_of_the_host(token.text):
+            refuse(token.line, f"uses {token.text}, which is not the same here and on a GPU")
+
+
+def _pasting(lines):
+    """The names of macros that paste names together, themselves or through other macros."""
+    bodies = {line.tokens[0].text: line.tokens[1:] for line in _directives(lines) if _defines(line)}
+    found, before = {"##"}, 0
+    while len(found) > before:
+        before = len(found)
+        found |= {name for name, body in bodies.items() if any(t.text in found for t in body)}
+    return found
 
 
 def check_pragma(words, line, refuse):
@@ -94,7 +115,7 @@ def _check_name(line, own, kernel_words, refuse):
             )
 
 
-def _check_conditionals(lines, own, refuse):
+def _check_conditionals(lines, own, pasting, refuse):
     stack = []  # of each conditional around: its branches, as (directive, tokens in it)
     for line in lines:
         name = line.name if isinstance(line, Directive) else None
@@ -106,20 +127,20 @@ def _check_conditionals(lines, own, refuse):
             branches = stack.pop()
             if stack:
                 stack[-1][-1][1].extend(token for _, tokens in branches for token in tokens)
-            _check_conditional(branches, own, refuse)
+            _check_conditional(branches, own, pasting, refuse)
         elif name is None and stack:
             stack[-1][-1][1].extend(line)
     for branches in stack:
         refuse(branches[0][0].line, f"has an #{branches[0][0].name} without its #endif")
 
 
-def _check_conditional(branches, own, refuse):
+def _check_conditional(branches, own, pasting, refuse):
     sides = []
     for directive, _ in branches:
         sides.append(_side(directive, sides))
     if sides[0] is None:
         for directive, _ in branches:
-            _check_condition(directive, own, refuse)
+            _check_condition(directive, own, pasting, refuse)
         return
     for (directive, tokens), side in zip(branches, sides, strict=True):
         if side is None:
@@ -132,12 +153,13 @@ def _check_conditional(branches, own, refuse):
             )
 
 
-def _check_condition(directive, own, refuse):
+def _check_condition(directive, own, pasting, refuse):
     for token in directive.tokens:
         word = token.text
         is_odd = _RESERVED.match(word) or OF_THE_SIMULATOR.fullmatch(word)
         is_odd = is_odd or _OF_HEADERS.fullmatch(word) or not word.isupper()
-        if token.kind == WORD and is_odd and word not in own and word not in _OF_CONDITIONS:
+        is_known = word in own or word in _OF_CONDITIONS
+        if word in pasting or (token.kind == WORD and is_odd and not is_known):
             refuse(
                 token.line,
                 f"must not ask for {word} in its #{directive.name}: it could be another text on a "

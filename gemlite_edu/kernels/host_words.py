@@ -21,10 +21,10 @@ NOT_IN_CUDA = {
     word: "a type of the host: use half, float or double"
     for word in ("_Float16", "__fp16", "__bf16", "__float128", "_Float128", "__ibm128")
 }
-HOST_MACRO = re.compile(
+_HOST_MACRO = re.compile(
     r"__[A-Z][A-Z0-9_]*__|__NVCC__|__SANITIZE_\w+|__GNU\w+|__clang\w*|_GLIBCXX\w*"
 )
-LIKE_A_NUMBER = re.compile(
+_LIKE_A_NUMBER = re.compile(
     r"__(?:LINE|FILE|COUNTER|VA_ARGS|VA_OPT|FUNCTION)__|__(?:FLT|DBL|INT|LONG|CHAR|SCHAR|SHRT|SIZE|PTRDIFF|UINT\d+|INT\d+)_[A-Z0-9_]+__"
 )
 BUILTINS = frozenset(
@@ -73,3 +73,8 @@ ATTRIBUTES = frozenset(
     gnu_inline artificial flatten leaf nothrow no_unique_address carries_dependency malloc
     alloc_size assume_aligned""".split()
 )
+
+
+def is_of_the_host(word):
+    """True for a macro that a compiler defines, and another compiler does not, or otherwise."""
+    return bool(_HOST_MACRO.fullmatch(word)) and not _LIKE_A_NUMBER.fullmatch(word)

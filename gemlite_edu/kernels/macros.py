@@ -3,10 +3,12 @@
 from typing import NamedTuple
 
 from gemlite_edu.kernels.errors import KernelTextError
+from gemlite_edu.kernels.host_words import is_of_the_host
 from gemlite_edu.kernels.tokens import NUMBER, SIGN, STRING, WORD, Token, tokens_of
 
 _DEEPEST = 30
 _MOST_STEPS = 200_000  # macros that double one another come to no end
+_MACROS_HERE = ("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "assert")
 
 
 class _Macro(NamedTuple):
@@ -57,8 +59,7 @@ class Expander:
         for index, token in enumerate(body):
             beside = {body[i].text for i in (index - 1, index + 1) if 0 <= i < len(body)}
             if token.text == "#" and index + 1 < len(body) and body[index + 1].text in values:
-                text = " ".join(part.text for part in values[body[index + 1].text])
-                found.append(token._replace(kind=STRING, text=f'"{text}"'))
+                found.append(_string_of(values[body[index + 1].text], token))
             elif token.text in values and index and body[index - 1].text == "#":
                 continue
             elif token.text in values:
@@ -117,9 +118,30 @@ def _pasted(tokens):
             if right.kind in (WORD, NUMBER) or found[-1].kind == SIGN:
                 left = found.pop()
                 pasted = tokens_of("", left.text + right.text)
+                _check_pasted(pasted, token.line)
                 found += _placed(pasted, token.line)
                 index += 1
         else:
             found.append(token)
         index += 1
     return found
+
+
+def _string_of(tokens, hash):
+    """The string that # makes of an argument's tokens."""
+    for token in tokens:
+        if token.text.startswith("__") or token.text in _MACROS_HERE:
+            raise KernelTextError(
+                f"the text makes a string of {token.text} (line {hash.line}), which is not the "
+                "same here and on a GPU: write the string itself"
+            )
+    return hash._replace(kind=STRING, text=f'"{" ".join(token.text for token in tokens)}"')
+
+
+def _check_pasted(tokens, line):
+    for token in tokens:
+        if is_of_the_host(token.text):
+            raise KernelTextError(
+                f"the text pastes {token.text} together (line {line}), which is not the same here "
+                "and on a GPU"
+            )

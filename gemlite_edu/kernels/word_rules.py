@@ -15,11 +15,10 @@ from gemlite_edu.kernels.host_words import (
     BUILTINS,
     BUILTINS_OF_CONSTANTS,
     HOST_FUNCTIONS,
-    HOST_MACRO,
     HOST_MATH,
     HOST_STD,
-    LIKE_A_NUMBER,
     NOT_IN_CUDA,
+    is_of_the_host,
 )
 from gemlite_edu.kernels.tokens import NUMBER, ODD, STRING, WORD, tokens_of
 
@@ -66,7 +65,7 @@ def _check_word(code, index, before, after, refuse):
         _check_pragma_operator(code[index + 1 : index + 4], token.line, refuse)
     if OF_THE_SIMULATOR.fullmatch(word):
         refuse(token.line, f"uses {word}, a name of the simulator, which a GPU does not have")
-    if word in GUARDS or (HOST_MACRO.fullmatch(word) and not LIKE_A_NUMBER.fullmatch(word)):
+    if word in GUARDS or is_of_the_host(word):
         refuse(token.line, f"uses {word}, which is not the same here and on a GPU")
     if word.startswith(("__has_", "__sync_", "__atomic_", "__sanitizer_", "__tsan_", "__cxa_")):
         refuse(token.line, f"uses {word}, which a GPU's compiler does not have")

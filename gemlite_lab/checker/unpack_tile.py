@@ -12,7 +12,7 @@ from gemlite_lab.checker.triton_answers import product_of
 from gemlite_lab.sandbox.triton_products import dequantized
 
 # (nbits, word_bits): N. K is ragged and exceeds one tile. Every width of code stands in words of
-# every width that holds several: codes of 3 bits are planes of 2 bits, and of 1 bit in words half
+# every width that holds them: codes of 3 bits are planes of 2 bits, and of 1 bit in words half
 # as wide.
 _ROWS = {
     (4, 32): 33,
@@ -24,6 +24,7 @@ _ROWS = {
     (2, 8): 9,
     (4, 16): 5,
     (8, 16): 3,
+    (8, 8): 3,
 }
 
 

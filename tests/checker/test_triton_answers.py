@@ -67,7 +67,7 @@ def test_a_function_without_a_text_is_refused():
 
 def test_a_notebook_cell_is_a_text(capsys):
     source = (
-        "def unpack_tile(words, field, NBITS):\n    return (words >> NBITS * field) % 2**NBITS\n"
+        "def unpack_tile(words, field, NBITS):\n    return words >> NBITS * field & 2**NBITS - 1\n"
     )
     linecache.cache["<a cell>"] = len(source), None, source.splitlines(True), "<a cell>"
     namespace = {}

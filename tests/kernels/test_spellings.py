@@ -236,3 +236,32 @@ def test_a_long_text_is_judged_quickly(piece):
 def test_a_text_that_is_too_long_is_refused():
     with pytest.raises(KernelTextError, match="has 1,000,000 characters; 50,000 is the most"):
         sources.expand(KERNEL, {HOLE: "a" * 1_000_000})
+
+
+PASTE = "#define CAT_(a, b) a##b\n#define CAT(a, b) CAT_(a, b)\n"
+STRINGS = "#define STR_(a) #a\n#define STR(a) STR_(a)\n"
+GLUED = ["CAT(__CUDA_, ARCH__)", "CAT(__SANITIZE_, THREAD__)", "CAT(__OPTI, MIZE__)"]
+MADE_HERE = ["__shared__", "__device__", "__constant__", "threadIdx", "blockIdx", "assert"]
+
+
+@pytest.mark.parametrize("glued", [*GLUED, "__SANITIZE_THREAD__", "__OPTIMIZE__", "__CUDACC__"])
+def test_no_macro_makes_another_text_on_a_gpu(glued):
+    picks = "#define pick_1(a) a\n#define pick___OPTIMIZE__(a) 0\n"
+    assert "not the same here" in refusal(f"{PASTE}{picks}", f"sum = CAT(pick_, {glued})(sum);")
+    assert "not the same here" in refusal(f"{PASTE}{STRINGS}", f"sum += sizeof(STR({glued})) > 9;")
+
+
+@pytest.mark.parametrize("glued", GLUED)
+def test_no_condition_pastes_its_question(glued):
+    text = f"{PASTE}#define ON_GPU {glued}\n#define ASKED ON_GPU\n#if ASKED\n#define LOST\n#endif\n"
+    assert "must not ask for ASKED" in refusal(text)
+
+
+@pytest.mark.parametrize("word", MADE_HERE)
+def test_no_string_holds_a_word_that_the_simulator_expands(word):
+    assert "makes a string of" in refusal(STRINGS, f"sum += sizeof(STR({word})) > 20;")
+
+
+def test_names_of_its_own_may_be_pasted_and_made_strings():
+    text = f"{PASTE}{STRINGS}__device__ float add_one(float a) {{ return a + 1; }}\n"
+    assert refusal(text, 'sum = CAT(add_, one)(sum); printf(STR(sum) " %f", sum);') == ""
