@@ -3,7 +3,6 @@
 from gemlite_edu.kernels.asm_rules import check_asm
 from gemlite_edu.kernels.declarations import behind_angles, closing
 from gemlite_edu.kernels.directive_rules import (
-    GUARDS,
     OF_THE_SIMULATOR,
     VECTOR,
     check_pragma,
@@ -18,7 +17,6 @@ from gemlite_edu.kernels.host_words import (
     HOST_MATH,
     HOST_STD,
     NOT_IN_CUDA,
-    is_of_the_host,
 )
 from gemlite_edu.kernels.tokens import NUMBER, ODD, STRING, WORD, tokens_of
 
@@ -65,8 +63,6 @@ def _check_word(code, index, before, after, refuse):
         _check_pragma_operator(code[index + 1 : index + 4], token.line, refuse)
     if OF_THE_SIMULATOR.fullmatch(word):
         refuse(token.line, f"uses {word}, a name of the simulator, which a GPU does not have")
-    if word in GUARDS or is_of_the_host(word):
-        refuse(token.line, f"uses {word}, which is not the same here and on a GPU")
     if word.startswith(("__has_", "__sync_", "__atomic_", "__sanitizer_", "__tsan_", "__cxa_")):
         refuse(token.line, f"uses {word}, which a GPU's compiler does not have")
     is_used = after in ("(", ")")  # called, and not given away

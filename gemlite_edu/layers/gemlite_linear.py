@@ -34,7 +34,7 @@ _ARGUMENTS = (
     *("input_dtype", "output_dtype", "acc_dtype", "scaled_activations"),
 )
 _DEVICES = ("cpu", "cuda", "meta")
-HERE = object()  # the machine on which a layer is
+_HERE = object()  # the machine on which a layer is
 
 
 class GemLiteLinear(SavedLayer):
@@ -253,7 +253,7 @@ class GemLiteLinear(SavedLayer):
         if self._form_text is None:
             raise ValueError("this layer has no weights yet: call pack, or load_state_dict")
 
-    def explain(self, M=1, machine=HERE):
+    def explain(self, M=1, machine=_HERE):
         """Describe how the layer multiplies M rows of x: the kernel, the rule that chose it, the
         modes and the dtypes.
 
@@ -264,7 +264,7 @@ class GemLiteLinear(SavedLayer):
             raise ValueError(f"M must be an int of at least 1, got {M!r}")
         return explained(self, self._problem(M, machine))
 
-    def limits(self, machine=HERE):
+    def limits(self, machine=_HERE):
         """((most rows, kernel), ...): the largest M that each kernel handles; None: any M.
 
         machine: as for `explain`.
@@ -273,7 +273,7 @@ class GemLiteLinear(SavedLayer):
 
     def _problem(self, M, machine):
         self._check_packed()
-        if machine is HERE:
+        if machine is _HERE:
             return self._form.problem(M, self.W_q.device)
         if machine is not None and not isinstance(machine, Machine):
             raise TypeError(f"machine must be a Machine such as H200, or None, got {machine!r}")

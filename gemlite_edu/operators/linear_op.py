@@ -202,8 +202,8 @@ def _by_others(*operands):
     layout, _, y_dtype = of.operands
     rows = x.view(x.shape[:-1].numel(), layout.K)
     epilogue = Epilogue(y_dtype, token_scales, bias)
-    decodes = matmul_type == "DEQUANTIZE" and of.problem(len(rows), x.device).torch_is_sooner
-    if decodes or not of.has_triton:
+    is_dense_on_cpu = matmul_type == "DEQUANTIZE" and x.is_cpu
+    if not of.has_triton or (is_dense_on_cpu and of.problem(len(rows), x.device).torch_is_sooner):
         weight = CodedTensors(words, high, scales, zeros, channel_scales, levels)
         y = _autocast_off(product_with_dense, rows, weight, of, epilogue)
         return y.view(*x.shape[:-1], y.shape[1])
