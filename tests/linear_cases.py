@@ -7,7 +7,6 @@ from fast_cases import LARGEST_OFFSET
 from many_rows_bound import many_rows_error_bound
 
 from gemlite_edu.core import DType, GemLiteLinear
-from gemlite_edu.kernels.fast_weights import FastWeights
 from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.numbers.bounds import (
     TRUNCATION,
@@ -63,8 +62,7 @@ class Problem:
         if kernel == "DEQUANTIZE":
             return dequantized_bound(product, y_dtype)
         if kernel == "GEMV_FAST":
-            fields = FastWeights(self.layer.W_nbits).field_bits
-            return self.bound_in_parts(product, LARGEST_OFFSET[fields])
+            return self.bound_in_parts(product, LARGEST_OFFSET[self.layer.W_nbits])
         if kernel == "GEMM_FAST" and len(product.x) <= 16:
             return self.bound_in_parts(product, 4 * 2**self.layer.W_nbits)
         if kernel == "GEMM_FAST":

@@ -16,9 +16,10 @@ FLOATS = {torch.float16: "half", torch.bfloat16: "__nv_bfloat16", torch.float32:
 _SHORT_PART = 32
 
 # Registers set the limits.
-_WARPS_OF_ONE_TILE = {8: 32, 7: 16, 6: 16, 5: 16, 4: 32, 3: 16, 2: 16, 1: 16}
+_WARPS_OF_ONE_TILE = {8: 32, 7: 16, 6: 24, 5: 16, 4: 32, 3: 24, 2: 16, 1: 16}
 _WARPS_OF_TWO_TILES = 16
-_ONE_TILE_ONLY = (5, 7)
+_MORE_WARPS_OF_LONG_PARTS = (3, 6)
+_ONE_TILE_ONLY = (5, 6, 7)
 
 
 class Types(NamedTuple):
@@ -80,11 +81,6 @@ class FastWeights:
         """Codes of a row that a warp processes at once: one tile of the layout."""
         return _layout(self.nbits, K=1).tile
 
-    @property
-    def field_bits(self):
-        """Width of the fields from which the text in a hole takes codes."""
-        return next(bits for bits in (1, 2, 4, 8) if bits >= self.nbits)
-
     @cached_property
     def part(self):
         """Codes of a step that share a scale."""
@@ -100,23 +96,21 @@ class FastWeights:
     @property
     def text(self):
         """The name, in `sources`, of the CUDA text for these weights."""
-        return "gemv_a16w4to8_fast" if self.nbits >= 4 else "gemv_a16w1to3_fast"
+        return "gemv_a16w3to8_fast" if self.nbits >= 3 else "gemv_a16w1to2_fast"
 
     def warps(self, tiles):
         """Warps per block if each computes so many tiles; a launch uses fewer when K is short."""
         if tiles == 2:
             return _WARPS_OF_TWO_TILES
         has_many_scales = self.part < _SHORT_PART and self.nbits < 8
-        return _WARPS_OF_ONE_TILE[self.nbits] // (2 if has_many_scales else 1)
+        in_16_warps = self.nbits in _MORE_WARPS_OF_LONG_PARTS and self.step > 2 * self.part
+        most = 16 if in_16_warps else _WARPS_OF_ONE_TILE[self.nbits]
+        return most // 2 if has_many_scales else most
 
     @property
     def defines(self):
         """{macro: value} for the weights; x, y and the machine add macros of their own."""
-        return {
-            "W_NBITS": self.field_bits,
-            "CODE_NBITS": self.nbits,
-            "MODE": self.mode.name,
-        }
+        return {"W_NBITS": self.nbits, "MODE": self.mode.name}
 
     def bytes_of_a_part(self, x_dtype):
         """Size of the text's XPart."""

@@ -39,7 +39,7 @@ class FastGemv(Spec):
     name: str = "gemv_a16wn_fast"
     hole_bytes: int = 0
 
-    texts = ("gemv_a16w1to3_fast", "gemv_a16w4to8_fast")  # names of `sources`
+    texts = ("gemv_a16w1to2_fast", "gemv_a16w3to8_fast")  # names of `sources`
     on_older_gpus = "gemv_a16wn_fp32"
 
     @cached_property

@@ -32,11 +32,14 @@ __host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
 
 // A lane's copy of codes c and d lies 128 c + (128 << W_NBITS) d bytes behind its first, `own`. A
 // code at `place` of its byte counts 1 << place there: of the bytes that __dp4a multiplies and adds
-// to `own`, that with c is multiplied by 128 >> place, that with d by W_NBITS places more.
+// to `own`, that with c is multiplied by 128 >> place, that with d by W_NBITS places more. A code
+// moves by W_NBITS if its place is below W_NBITS or it does not end in its byte.
 __device__ half2 dequant_pair(uint32_t pairs, int f) {
-  const int place = f * W_NBITS % 8 == 0 ? W_NBITS : f * W_NBITS % 8, byte = f * W_NBITS / 8;
+  const int first = f * W_NBITS % 8, up = first < W_NBITS, down = first > 8 - W_NBITS;
+  const int bit = (f + up - down) * W_NBITS, place = bit % 8, byte = bit / 8;
   const uint32_t mask = ((1u << W_NBITS) - 1u) * 0x01010101u << place;
-  const uint32_t codes = (f * W_NBITS % 8 == 0 ? pairs << W_NBITS : pairs) & mask;
+  const uint32_t moved = up ? pairs << W_NBITS : down ? pairs >> W_NBITS : pairs;
+  const uint32_t codes = moved & mask;
   const uint32_t own = __cvta_generic_to_shared(table) + threadIdx.x % 32 * 4;
   const uint32_t at = __dp4a(codes, (128u | 128u << W_NBITS + 16) >> place << 8 * byte, own);
   return as_half2(*static_cast<const uint32_t*>(__cvta_shared_to_generic(at)));
@@ -60,12 +63,18 @@ __device__ uint32_t level_at(uint32_t address) {
   return *static_cast<const uint32_t*>(__cvta_shared_to_generic(address));
 }
 
-// A lane's copy of level c lies 128 c bytes behind its first, `own`. A code is a byte, which __dp4a
-// multiplies by 128 and adds to `own`; it multiplies the other bytes by 0.
+// A lane's copy of level c lies 128 c bytes behind its first, `own`. A code that does not end in
+// its byte moves to the next. At `place` of a byte it counts 1 << place: __dp4a multiplies that
+// byte by 128 >> place and adds it to `own`; it multiplies the other bytes by 0.
 __device__ half2 dequant_pair(uint32_t pairs, int f) {
+  const int up = f * W_NBITS % 8 + W_NBITS > 8 ? 8 - f * W_NBITS % 8 : 0;
+  const int bit = f * W_NBITS + up;
+  const uint32_t mask = ((1u << W_NBITS) - 1u) * 0x00010001u << bit;
+  const uint32_t factor = 128u >> bit % 8 << bit / 8 * 8;
+  const uint32_t codes = W_NBITS == 8 ? pairs : (pairs << up) & mask;
   const uint32_t own = __cvta_generic_to_shared(table) + threadIdx.x % 32 * 4;
-  const uint32_t low = level_at(__dp4a(pairs, 128u << 8 * f, own));
-  const uint32_t high = level_at(__dp4a(pairs, 128u << 8 * f + 16, own));
+  const uint32_t low = level_at(__dp4a(codes, factor, own));
+  const uint32_t high = level_at(__dp4a(codes, factor << 16, own));
   return as_half2(__byte_perm(low, high, 0x5410));
 }
 """
@@ -111,8 +120,9 @@ def pair_table(levels):
 def table_texts(count):
     """The texts {hole: text} of every table of so many levels."""
     of_pairs = count <= _MOST_OF_PAIRS
-    field_bits = next(width for width in (1, 2, 4, 8) if 2**width >= count)
-    about = dict(count=count, bits=count.bit_length() - 1, fits=f"W_NBITS == {field_bits}")
+    bits = count.bit_length() - 1
+    fits = f"W_NBITS == {bits}" + (" || W_NBITS == 4" if bits == 3 else "")
+    about = dict(count=count, bits=bits, fits=fits)
     prepare = _FITS + (_PREPARE_PAIRS if of_pairs else _PREPARE_LEVELS)
     return {
         "prepare_pairs": prepare.format(**about),

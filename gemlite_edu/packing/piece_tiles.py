@@ -1,37 +1,32 @@
 """The layout of codes of 3, 5, 6 and 7 bits for the fast CUDA kernels: no bit is idle.
 
-A code is cut into pieces, whose widths are the powers of two that add up to its own, the largest in
-the lowest bits: 7 bits into 4, 2 and 1. Each piece has the layout of `plane_tiles`, in the order of
-fields in which a kernel joins the pieces again with one shift and one mask per register of codes.
+As in `plane_tiles`, the codes of a row are cut into planes of 16 neighbours along K, and the planes
+of a tile share words. Here these are halves, words of 16 bits. A half holds as many whole codes as
+fit, from the lowest bits up, one of each of as many planes. The bits left at its top hold pieces of
+the codes of the last planes: the rests of all halves, one after the other, are those codes.
 
-A tile is the codes of a row that fill the words of the smallest piece. The words of a tile are
-contiguous over all rows and pieces: first the words of the largest piece of all rows, then those of
-the next piece.
+    3 bits  5 codes in each of 3 halves, 1 bit left: 1 code in three pieces
+    5 bits  3 codes in each of 5 halves, 1 bit left: 1 code in five pieces
+    6 bits  2 codes in each of 3 halves, 4 bits left: 2 codes in two pieces each
+    7 bits  2 codes in each of 7 halves, 2 bits left: 2 codes in four pieces each
+
+The words of a tile are contiguous over all rows: first two halves of all rows, then the next two,
+and at last one. Of two halves a row has, for every four neighbours along K, four words of the first
+and four of the second: what a lane of a kernel loads at once.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import torch
 
+from gemlite_edu.numbers.coded_weight import row_blocks
 from gemlite_edu.numbers.quantize import check_codes
-from gemlite_edu.packing.plane_tiles import (
-    DEPTH,
-    PlaneTiles,
-    pack_plane_tiles,
-    unpack_plane_tiles,
-)
+from gemlite_edu.packing.plane_tiles import DEPTH, PlaneTiles
 
 _WORD_BITS = 32  # of W_packed
-_LEAST_WORD_BITS = 16  # of the words of the smallest piece, which holds a tile
-
-
-class Piece(NamedTuple):
-    """Some bits of each code: from bit `first_bit` on, as many as its `PlaneTiles` has."""
-
-    first_bit: int
-    layout: PlaneTiles
+_HALF_BITS = 16
+_LANES = 4  # that share out a plane of a row
 
 
 @dataclass(frozen=True)
@@ -41,8 +36,8 @@ class PieceTiles:
     group_size: a divisor of K; None: the whole row is one group.
 
     >>> layout = PieceTiles(nbits=3, K=512, group_size=128)
-    >>> [piece.layout.nbits for piece in layout.pieces], layout.field_bits
-    ([2, 1], 4)
+    >>> layout.halves, layout.whole_codes, layout.rest_bits
+    (3, 5, 1)
     >>> layout.tile, layout.shape(N=8)
     (256, (2, 8, 24))
     """
@@ -59,26 +54,30 @@ class PieceTiles:
             raise ValueError(f"nbits must be 7, 6, 5 or 3, got {self.nbits}")
         self._least  # noqa: B018  raises for a group_size that does not divide K
 
-    @property
-    def field_bits(self):
-        """Width of the fields in which a kernel joins the pieces."""
-        return 4 if self.nbits < 4 else 8
-
     @cached_property
     def _least(self):
-        """The layout of the smallest piece, which decides about tiles and padding."""
-        nbits = self.nbits & -self.nbits
-        return PlaneTiles(nbits, self.K, self.group_size, _LEAST_WORD_BITS, self.field_bits)
+        """The layout that pads alike: of words that the codes of one tile fill up to a half."""
+        return PlaneTiles(self.nbits & -self.nbits, self.K, self.group_size, _HALF_BITS)
 
-    @cached_property
-    def pieces(self):
-        """The `Piece`s, from the lowest bits up; their layouts are of whole rows of padded_K."""
-        widths = [width for width in (4, 2, 1) if self.nbits & width]
-        return tuple(Piece(self.nbits & -2 * width, self._of(width)) for width in widths)
+    @property
+    def whole_codes(self):
+        """Whole codes in a half."""
+        return _HALF_BITS // self.nbits
 
-    def _of(self, width):
-        word_bits = min(self.tile // DEPTH * width, _WORD_BITS)
-        return PlaneTiles(width, self.padded_K, None, word_bits, self.field_bits)
+    @property
+    def rest_bits(self):
+        """Bits of a half that hold a piece of a code."""
+        return _HALF_BITS % self.nbits
+
+    @property
+    def planes(self):
+        """Planes in a tile."""
+        return self.tile // DEPTH
+
+    @property
+    def halves(self):
+        """Halves in a tile for each place in a plane."""
+        return self.planes * self.nbits // _HALF_BITS
 
     @property
     def tile(self):
@@ -119,36 +118,67 @@ class PieceTiles:
     def shape(self, N):
         """Shape of the words of N rows: (tiles, N, words of a row in a tile).
 
-        In memory the words of a row lie together within a piece only.
+        In memory a row's words of two halves lie together, not those of all.
         """
         return self.padded_K // self.tile, N, self.nbits * self.tile // _WORD_BITS
 
-    def of_pieces(self, words):
-        """Views of the words of each piece in W_packed, shaped as its `PlaneTiles` has them."""
-        tiles, N, _ = words.shape
-        bytes_of_tiles, found = words.view(tiles, -1).view(torch.uint8), []
-        for first_bit, layout in self.pieces:
-            first, size = (N * self.tile * bits // 8 for bits in (first_bit, layout.nbits))
-            part = bytes_of_tiles[:, first : first + size].view(layout.word_dtype)
-            found.append(part.view(tiles, -1, N, DEPTH))
-        return found
+    @property
+    def bits_of_rests(self):
+        """Of each bit in the rests: (half, place in it, plane of its code, place in the code)."""
+        places = []
+        for bit in range(self.halves * self.rest_bits):
+            half, in_rest = divmod(bit, self.rest_bits)
+            code, in_code = divmod(bit, self.nbits)
+            plane = self.halves * self.whole_codes + code
+            places.append((half, _HALF_BITS - self.rest_bits + in_rest, plane, in_code))
+        return places
 
 
 def pack_piece_tiles(W_q, layout):
     """Pack codes (N, K) uint8 into words (int32) of shape `layout.shape(N)`."""
     check_codes(W_q, layout.nbits)
-    padded, (tiles, *of_tile) = layout.pad(W_q), layout.shape(len(W_q))
-    parts = []
-    for first_bit, of_piece in layout.pieces:
-        words = pack_plane_tiles(padded >> first_bit & (1 << of_piece.nbits) - 1, of_piece)
-        parts.append(words.view(tiles, -1).view(layout.word_dtype))
-    return torch.cat(parts, dim=1).view(tiles, *of_tile)
+    of_rows = [_halves_of(W_q[rows], layout) for rows in row_blocks(*W_q.shape)]
+    return _in_order_of_loads(torch.cat(of_rows, dim=1)).view(layout.shape(len(W_q)))
+
+
+def _halves_of(W_q, layout):
+    """The halves (tiles, rows, halves, DEPTH) of a few rows, int16."""
+    planes = layout.pad(W_q).view(len(W_q), -1, layout.planes, DEPTH).transpose(0, 1).short()
+    halves = planes.new_zeros(len(planes), len(W_q), layout.halves, DEPTH)
+    for code in range(layout.whole_codes):
+        of_halves = slice(code, layout.halves * layout.whole_codes, layout.whole_codes)
+        halves |= planes[:, :, of_halves] << code * layout.nbits
+    for half, place, plane, in_code in layout.bits_of_rests:
+        halves[:, :, half] |= (planes[:, :, plane] >> in_code & 1) << place
+    return halves
 
 
 def unpack_piece_tiles(words, layout):
     """The inverse of `pack_piece_tiles`: codes (N, K) uint8."""
-    N, padded = words.shape[1], 0
-    for (first_bit, of_piece), part in zip(layout.pieces, layout.of_pieces(words), strict=True):
-        codes = unpack_plane_tiles(part.reshape(-1, N, DEPTH), of_piece)
-        padded = padded | codes << first_bit
-    return layout.unpad(padded)
+    tiles, N, _ = words.shape
+    halves = _in_order_of_halves(words.reshape(tiles, -1), N, layout.halves)
+    planes, mask = halves.new_zeros(tiles, N, layout.planes, DEPTH), (1 << layout.nbits) - 1
+    for code in range(layout.whole_codes):
+        of_halves = slice(code, layout.halves * layout.whole_codes, layout.whole_codes)
+        planes[:, :, of_halves] = halves >> code * layout.nbits & mask
+    for half, place, plane, in_code in layout.bits_of_rests:
+        planes[:, :, plane] |= (halves[:, :, half] >> place & 1) << in_code
+    return layout.unpad(planes.transpose(0, 1).reshape(N, layout.padded_K)).byte()
+
+
+def _in_order_of_loads(halves):
+    """Halves (tiles, N, halves, DEPTH) int16 as the words (tiles, words) int32 of all rows."""
+    tiles, loads = len(halves), halves.split(2, dim=2)
+    by_lane = [load.unflatten(3, (_LANES, -1)).transpose(2, 3) for load in loads]
+    return torch.cat([load.reshape(tiles, -1) for load in by_lane], dim=1).view(torch.int32)
+
+
+def _in_order_of_halves(words, N, halves):
+    """The inverse of `_in_order_of_loads`."""
+    tiles, counts = len(words), [2] * (halves // 2) + [1]
+    loads = words.view(torch.int16).split([N * count * DEPTH for count in counts], dim=1)
+    by_lane = [
+        load.reshape(tiles, N, _LANES, count, -1).transpose(2, 3)
+        for load, count in zip(loads, counts, strict=True)
+    ]
+    return torch.cat([load.reshape(tiles, N, -1, DEPTH) for load in by_lane], dim=2)

@@ -8,10 +8,6 @@ are contiguous over all rows: (tiles, N, depth).
 
 A plane never mixes groups: each group is padded to whole planes, and to a fraction or a multiple of
 a tile. 3-bit codes use two of these layouts, one for 2-bit codes and one for their third bits.
-
-If the codes are only a piece of wider codes, which a kernel joins in fields of `field_bits`, their
-order in a half of a word (16 bits) is another: the first planes lie one field apart, the next ones
-in the bits beside them. So one shift and mask extracts the piece of all fields at once.
 """
 
 import dataclasses
@@ -28,7 +24,6 @@ from gemlite_edu.packing.rows_cols import WORD_DTYPES
 
 DEPTH = 16  # codes per plane: the smallest K of a 16-bit tl.dot, one tensor-core instruction
 _MOST_FIELDS = 16
-_HALF_BITS = 16
 _computed = partial(dataclasses.field, init=False, repr=False, compare=False)
 
 
@@ -39,8 +34,6 @@ class PlaneTiles:
     group_size: a divisor of K; None: the whole row is one group.
     nbits: 8, 4, 2 or 1, dividing word_bits; or 3: then the words hold the two lower bits, and a
         second `PlaneTiles`, `high`, with as many fields, holds the third bits.
-    field_bits: width of the fields in which a kernel joins these codes with others, 4 or 8; None:
-        the codes are whole.
 
     >>> layout = PlaneTiles(nbits=4, K=256, group_size=128)
     >>> layout.fields, layout.tile, layout.shape(N=8)
@@ -53,7 +46,6 @@ class PlaneTiles:
     K: int
     group_size: int | None = None
     word_bits: int = 32
-    field_bits: int | None = None
     low_bits: int = _computed()  # of a field
     fields: int = _computed()  # codes in a word, planes in a tile
     tile: int = _computed()  # codes of a row in a tile
@@ -117,19 +109,7 @@ class PlaneTiles:
         """
         plane, word = divmod(self.place(k), DEPTH)
         tile, field = divmod(plane, self.fields)
-        return Address(n, tile * DEPTH + word, self.shift(field))
-
-    def shift(self, field):
-        """The lowest bit, in a word, of a code of this plane of a tile.
-
-        >>> [PlaneTiles(2, K=256, word_bits=16, field_bits=4).shift(field) for field in range(8)]
-        [0, 4, 8, 12, 2, 6, 10, 14]
-        """
-        if self.field_bits is None:
-            return field * self.low_bits
-        half, within = divmod(field, _HALF_BITS // self.low_bits)
-        joint, joined_field = divmod(within, _HALF_BITS // self.field_bits)
-        return half * _HALF_BITS + joined_field * self.field_bits + joint * self.low_bits
+        return Address(n, tile * DEPTH + word, field * self.low_bits)
 
     def pad(self, values, fill=0):
         """Pad `values` (rows, K) with `fill` to (rows, padded_K), as the layout pads its rows."""
@@ -193,7 +173,7 @@ def _packed_rows(W_q, layout):
     planes = codes.reshape(len(W_q), -1, layout.fields, DEPTH)
     words = torch.zeros(len(W_q), planes.shape[1], DEPTH, dtype=dtype, device=W_q.device)
     for field in range(layout.fields):
-        words |= planes[:, :, field] << layout.shift(field)
+        words |= planes[:, :, field] << field * layout.low_bits
     return words
 
 
@@ -207,7 +187,7 @@ def unpack_plane_tiles(words, layout):
     """The inverse of `pack_plane_tiles`: codes (N, K) uint8; for 3 bits, the lower two bits."""
     tiles = words.transpose(0, 1)
     mask = (1 << layout.low_bits) - 1
-    planes = [tiles >> layout.shift(field) & mask for field in range(layout.fields)]
+    planes = [tiles >> field * layout.low_bits & mask for field in range(layout.fields)]
     return layout.unpad(torch.stack(planes, dim=2).reshape(len(tiles), layout.padded_K)).byte()
 
 

@@ -33,26 +33,32 @@ def test_no_bit_is_idle(nbits):
 
 
 @pytest.mark.parametrize("N", range(1, 18))
-def test_each_piece_of_a_tile_begins_at_16_bytes(N):
+def test_what_a_lane_loads_at_once_is_aligned(N):
+    """A tile's words are in loads of two halves of all rows: 16 bytes for a lane, at last 8."""
     for layout in LAYOUTS:
-        for part in layout.of_pieces(pack_piece_tiles(codes(layout.nbits, N, layout.K), layout)):
-            assert part[0].is_contiguous() and part.storage_offset() * part.itemsize % 16 == 0
+        bytes_of_a_tile = layout.shape(N)[2] * N * 4
+        assert bytes_of_a_tile % 16 == 0 and layout.halves % 2 == 1
 
 
-@pytest.mark.parametrize(("nbits", "shifts"), [(3, 0x3333), (5, 0x0F0F), (6, 0x0F0F), (7, 0x0F0F)])
-def test_one_shift_and_mask_takes_the_first_piece_of_all_fields(nbits, shifts):
-    """Half `joint` of the first piece, shifted and masked, is a half of joined fields."""
-    layout = PieceTiles(nbits, K=PieceTiles(nbits, 1).tile)
-    W_q = codes(nbits, 1, layout.K)
-    first = layout.pieces[0].layout
-    words = layout.of_pieces(pack_piece_tiles(W_q, layout))[0].flatten()[:DEPTH] & 0xFFFF
-    fields = 16 // layout.field_bits
-    for joint in range(layout.field_bits // first.nbits):
-        joined = words >> joint * first.nbits & shifts
-        for f in range(fields):
-            plane = W_q[0].view(-1, DEPTH)[joint * fields + f]
-            of_field = joined >> f * layout.field_bits & 2**layout.field_bits - 1
-            assert torch.equal(of_field, (plane & 2**first.nbits - 1).int())
+@pytest.mark.parametrize("nbits", [3, 5, 6, 7])
+def test_each_code_is_where_a_lane_looks_for_it(nbits):
+    """By the definition, bit by bit, in Python's integers."""
+    layout, N = PieceTiles(nbits, K=PieceTiles(nbits, 1).tile), 3
+    W_q, half_bits = codes(nbits, N, layout.K), 16
+    words = pack_piece_tiles(W_q, layout).flatten().view(torch.int16).tolist()
+    fields, halves, rest = 16 // nbits, layout.K // DEPTH * nbits // half_bits, 16 % nbits
+    for n in range(N):
+        for column in range(DEPTH):
+            lane, neighbour, of_lane = column // 4, column % 4, []
+            for half in range(halves):
+                in_load = min(2, halves - half // 2 * 2)  # halves that a load holds
+                start = half // 2 * 2 * N * DEPTH + (n * 4 + lane) * in_load * 4
+                of_lane.append(words[start + half % 2 * 4 + neighbour] & 0xFFFF)
+            found = [of_lane[p // fields] >> p % fields * nbits for p in range(halves * fields)]
+            rests = sum(h >> fields * nbits << i * rest for i, h in enumerate(of_lane))
+            found += [rests >> i * nbits for i in range(layout.K // DEPTH - len(found))]
+            expected = W_q[n].view(-1, DEPTH)[:, column].tolist()
+            assert [code & 2**nbits - 1 for code in found] == expected
 
 
 def test_a_tile_is_a_step_of_the_kernel():

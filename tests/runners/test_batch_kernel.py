@@ -263,7 +263,7 @@ def test_your_numbers_are_what_runs(case):
 
 def test_the_gemvs_text_of_4_bits_fits_too():
     case = EVERY_WAY[0]
-    kernel = case.load(replace={"dequant_pair": sources.hole("dequant_pair", "gemv_a16w4to8_fast")})
+    kernel = case.load(replace={"dequant_pair": sources.hole("dequant_pair", "gemv_a16w3to8_fast")})
     inputs = make_case(case)
     assert is_right(case, inputs, run(case, inputs, kernel=kernel))
 

@@ -160,12 +160,12 @@ def bf16(case):
     return many_rows(case) and case.x_dtype == BF16
 
 
-WIDE, NARROW, BOTH = (8, 7, 6, 5, 4), (3, 2, 1), WIDTHS
+WIDE, NARROW, BOTH = (8, 7, 6, 5, 4, 3), (2, 1), WIDTHS
 
 # What a careless hand could do: widths of the text, where it shows, the text, the careless one.
 MISTAKES = {
     "zero forgotten": (BOTH, any_case, "dot - zero * sum_x", "dot"),
-    "the offset left": ((4, 3, 2, 1), any_case, "dot -= sums.y", "dot -= 0.0f"),
+    "the offset left": ((7, 6, 5, 4, 3, 2, 1), any_case, "dot -= sums.y", "dot -= 0.0f"),
     "another row's sums": (BOTH, many_rows, "own_part * ROWS + 2 * t % ROWS", "own_part * ROWS"),
     "no scaling undone": (BOTH, bf16, "power_of(sums) * ", ""),
     "the upper row's scale": (BOTH, any_case, "min(n + own % 2 * 8, ", "min(n, "),
@@ -184,15 +184,16 @@ MISTAKES = {
     "pairs exchanged": (BOTH, any_case, "met.x, met.y", "met.y, met.x"),
     "the lower codes alone": ((8, 4, 2), any_case, "half % 2 == 0 ? 0x5410 : 0x7632", "0x5410"),
     "the last row left unread": (BOTH, any_case, "min(n + j * 8, N - 1)", "min(n + j * 8, N - 2)"),
-    "one joint's bits": (PIECED, any_case, " - joint % joints * piece", ""),
-    "one half's bits": (PIECED, any_case, "piece, joint / joints, i", "piece, 0, i"),
-    "pieces in one place": (PIECED, any_case, "EACH_FIELD << bits_below(piece)", "EACH_FIELD"),
-    "bits of other joints": (PIECED, any_case, "<< up, mask, pairs", "<< up, ~0u, pairs"),
+    "one half's codes": (PIECED, any_case, "halves_of(row, plane / FIELDS", "halves_of(row, 0"),
+    "one half's rest": (PIECED, any_case, "halves_of(row, half, i) >>", "halves_of(row, 0, i) >>"),
+    "pieces in one place": (PIECED, any_case, "REST_FIELD + first - from", "REST_FIELD"),
+    "bits of other pieces": (PIECED, any_case, "(bit - place), mask, p", "(bit - place), ~0u, p"),
+    "no field of the rests": (PIECED, any_case, "? REST_FIELD :", "? plane % FIELDS :"),
     "a piece read twice": (PIECED, any_case, " + REGISTERS / 2 - 1", ""),
     "words of a row alone": ((7, 5), any_case, "(at * REGISTERS + i * 4)", "(at * REGISTERS)"),
     "half of a group's x": (BOTH, any_case, "other < PART / CHUNK", "other < PART / CHUNK / 2"),
     "code beside its place": (WIDE, any_case, "(bit - place)", "(bit - place + 1)"),
-    "1024 left": (WIDE, any_case, "offset_of(f) - 1024.0f", "offset_of(f) - 1023.0f"),
+    "1024 left": (WIDE, any_case, "- (1024 >> place)", "- (1023 >> place)"),
     "one bit more": (NARROW, any_case, "<< W_NBITS) - 1u", "<< W_NBITS + 1) - 1u"),
     "the wrong exponent": (NARROW, any_case, "25u - place", "24u - place"),
 }

@@ -116,8 +116,8 @@ _PER_GROUP = Idea(
     edits=(
         *(
             (
-                f"dequant_pair(pairs_of({row}, joint, {i}), f)",
-                f"weights_of(dequant_pair(pairs_of({row}, joint, {i}), f), step, tile, plane, {j})",
+                f"dequant_pair(pairs_of({row}, plane, {i}), f)",
+                f"weights_of(dequant_pair(pairs_of({row}, plane, {i}), f), step, tile, plane, {j})",
             )
             for i in (0, 1)
             for j, row in enumerate(("row", "row_8"))
@@ -135,7 +135,7 @@ __device__ inline half2 weights_of(half2 codes, const Step& step, int tile, int 
         ),
         ("weighted(dot, step, tile, part * 2 / SHARERS + slot, sums.x)", "dot"),
         (
-            "  prepare_x(x_shared, x_parts, steps * STEP, levels);\n",
+            "  prepare_x(x_shared, x_parts, steps * STEP);\n",
             "  __pipeline_wait_prior(0);\n",
         ),
     ),
@@ -146,11 +146,14 @@ _OFFSET = Idea(
     "once a group.",
     "Half of the multiply-adds that bring codes down: 0.25 a weight less.",
     edits=(
-        ("return W_NBITS == 4 ? 64.0f : 0.0f;", "return 0.0f;"),
+        (
+            "return W_NBITS == 4 ? 64.0f : place_of(f) < 2 ? 0.0f : 1024 >> place_of(f);",
+            "return 0.0f;",
+        ),
         (
             """\
   const half2 codes = as_half2(and_or(pairs >> (bit - place), mask, (25u - place) * 0x04000400u));
-  return place == 0 ? __hadd2(codes, __float2half2_rn(offset_of(f) - 1024.0f)) : codes;
+  return place < 2 ? __hadd2(codes, __float2half2_rn(offset_of(f) - (1024 >> place))) : codes;
 """,
             _EXACT,
         ),

@@ -5,7 +5,7 @@
 //
 //   x              (M, K)       X_T, half or __nv_bfloat16; K a multiple of 8, aligned to 16 bytes
 //   W_packed       (N, K)       words of packing/plane_tiles.py, or of packing/piece_tiles.py where
-//                               W_NBITS is not CODE_NBITS; aligned likewise
+//                               W_NBITS does not divide 16; aligned likewise
 //   scales, zeros  (groups, N)  SCALE_T, ZERO_T; a MODE without one leaves it out
 //   levels         (count)      float, null if the text in prepare_pairs takes none
 //   y              (M, N)       Y_T: * channel_scales (N) CHANNEL_T * token_scales (M) + bias (N) BIAS_T
@@ -18,11 +18,10 @@
 #pragma once
 #include "tensor_core.cuh"
 
-constexpr int PLANE = 16;                              // k of one multiply_add
-constexpr int LEAST_PIECE = CODE_NBITS & -CODE_NBITS;  // bits: gemv_fast_w.cuh
-constexpr int LEAST_WORD = W_NBITS == 1 || W_NBITS != CODE_NBITS ? 16 : 32;  // bits: of its words
-constexpr int PLANES = LEAST_WORD / LEAST_PIECE, STEP = PLANES * PLANE;
-constexpr int FIELDS = 16 / W_NBITS;                         // codes of a half of a pair
+constexpr int PLANE = 16;                                  // k of one multiply_add
+constexpr int FIELDS = 16 / W_NBITS, REST = 16 % W_NBITS;  // codes of a half of a pair; bits left
+// The planes of a step: as few as fill whole words, of 16 bits where W_NBITS is no other power of two.
+constexpr int PLANES = (W_NBITS == 1 || REST ? 16 : 32) / (W_NBITS & -W_NBITS), STEP = PLANES * PLANE;
 constexpr bool has_offsets(int f) {
   return f < FIELDS && (offset_of(f) != 0.0f || has_offsets(f + 1));
 }
@@ -40,14 +39,14 @@ using Totals = float[TILES][TURN_SLOTS][2];
 // Adds the products of a plane of codes with x to dots: [row g or g + 8][column 2 t or 2 t + 1].
 __device__ inline void multiply_plane(const Step& step, uint2 met, int plane,
                                       float dots[TILES][2][2]) {
-  const int f = plane % FIELDS, joint = plane / FIELDS;
+  const int f = field_of(plane);
   #pragma unroll
   for (int tile = 0; tile < TILES; ++tile) {
     const RowWords row = step.words[tile][0], row_8 = step.words[tile][1];
-    multiply_add(dots[tile][0], dequant_pair(pairs_of(row, joint, 0), f),
-                 dequant_pair(pairs_of(row_8, joint, 0), f),
-                 dequant_pair(pairs_of(row, joint, 1), f),
-                 dequant_pair(pairs_of(row_8, joint, 1), f), met.x, met.y);
+    multiply_add(dots[tile][0], dequant_pair(pairs_of(row, plane, 0), f),
+                 dequant_pair(pairs_of(row_8, plane, 0), f),
+                 dequant_pair(pairs_of(row, plane, 1), f),
+                 dequant_pair(pairs_of(row_8, plane, 1), f), met.x, met.y);
   }
 }
 

@@ -39,7 +39,8 @@ __device__ inline Step load_step(const Words* W, const SCALE_T* scales, const ZE
 }
 
 using XPart = float;  // what undoes the scaling of x; halves have none
-__device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K, const float*) {
+__device__ inline void prepare_hole(const float*) {}
+__device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K) {
   for_own_halves(x_shared, padded_K, [&](int m, int k, const uint32_t (&)[4], float power) {
     if (!IS_HALF && k < padded_K && k % PART == 0) x_parts[k / PART * ROWS + m] = power;
   });

@@ -1,5 +1,5 @@
 // The part of gemv_fast.cuh that adds up x over the codes that share a scale.
-// In scope: PLANE, FIELDS, PART, ROWS, OFFSETS, offset_of, prepare_pairs.
+// In scope: PLANE, PLANES, PART, ROWS, OFFSETS, field_of, offset_of, prepare_pairs.
 #pragma once
 #include "gemv_fast_x.cuh"
 #include "levels.cuh"
@@ -24,9 +24,9 @@ __device__ inline float sum_of_part(float value) {
   return value;
 }
 
-__device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K,
-                                 const float* levels) {
-  prepare_with(prepare_pairs, levels);  // while x is on its way
+__device__ inline void prepare_hole(const float* levels) { prepare_with(prepare_pairs, levels); }
+
+__device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K) {
   for_own_halves(x_shared, padded_K, [&](int m, int k, const uint32_t (&pairs)[4], float power) {
     float sum = 0.0f, offsets = 0.0f;
     #pragma unroll
@@ -34,7 +34,7 @@ __device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K,
       const float2 pair = __half22float2(as_half2(pairs[i]));
       sum += pair.x + pair.y;
     }
-    if (OFFSETS) offsets = sum_of_part(sum * offset_of(k / PLANE % FIELDS));
+    if (OFFSETS) offsets = sum_of_part(sum * offset_of(field_of(k / PLANE % PLANES)));
     sum = sum_of_part(sum);
     if (k < padded_K && k % PART == 0) set_part(x_parts[k / PART * ROWS + m], sum, offsets, power);
   });

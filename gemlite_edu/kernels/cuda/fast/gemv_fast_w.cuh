@@ -1,9 +1,9 @@
 // The part of gemv_fast.cuh that reads weights: words, scales and zeros.
-// In scope: PLANES, FIELDS, PARTS, STEPS_PER_GROUP, TILES, ROWS, MODE, SCALE_T, ZERO_T.
+// In scope: PLANES, FIELDS, REST, PARTS, STEPS_PER_GROUP, TILES, ROWS, MODE, SCALE_T, ZERO_T.
 //
-// A code of CODE_NBITS comes in pieces, whose bits are the powers of two that add up to CODE_NBITS,
-// the largest piece in the lowest bits: 7 bits in 4, 2 and 1. Each piece has words of its own. A lane
-// joins the pieces in fields of W_NBITS, so what dequant_pair sees is a code of W_NBITS.
+// A half, 16 bits, has FIELDS codes, the first in its lowest bits. Where W_NBITS does not divide 16,
+// REST bits at its top are left, and the rests of a step's HALVES, one after the other, are the codes
+// of its last planes: 3 bits have five codes in each of 3 halves, and a sixteenth in their rests.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -23,39 +23,55 @@ constexpr int SLOTS = 2 * PARTS / SHARERS;
 __device__ inline int share_of(int t) { return t * COPIES / 4 % SHARERS; }
 
 using Words = uint4;  // what W_packed is counted in
-constexpr int REGISTERS = CODE_NBITS * PLANES / 8;  // of a lane for a row's words, and Words of the row
-__host__ __device__ constexpr int bits_below(int piece) { return CODE_NBITS & -2 * piece; }
+constexpr int REGISTERS = W_NBITS * PLANES / 8;  // of a lane for a row's words, and Words of the row
+constexpr int HALVES = REGISTERS / 2;            // of each neighbour along k
 
-// What a lane has of a row's words: of its four neighbours along k, all bits, piece after piece. Only
-// the words of the least piece may be of 16 bits: `two` has them.
+// The field of a plane's codes in what pairs_of returns. Codes of a rest come to a field in which
+// dequant_pair need not shift them.
+constexpr int REST_FIELD = FIELDS > 2 ? 1 : 0;
+__host__ __device__ constexpr int field_of(int plane) {
+  return REST != 0 && plane >= HALVES * FIELDS ? REST_FIELD : plane % FIELDS;
+}
+
+// What a lane has of a row's words: all bits of its four neighbours along k. If their HALVES are odd,
+// `two` has the last ones.
 struct RowWords {
   uint4 fours[REGISTERS < 4 ? 1 : REGISTERS / 4];
   uint2 two;
 };
 
-// Halves of a piece for neighbours 2 i and 2 i + 1. In words of 16 bits they are neighbours too.
-__device__ inline uint32_t halves_of(const RowWords& row, int piece, int half, int i) {
-  if (PLANES * piece == 16) return i == 0 ? row.two.x : row.two.y;
-  const uint4 words = row.fours[bits_below(piece) * PLANES / 32 + half / 2];
+// Halves of neighbours 2 i and 2 i + 1.
+__device__ inline uint32_t halves_of(const RowWords& row, int half, int i) {
+  if (HALVES % 2 == 1 && half == HALVES - 1) return i == 0 ? row.two.x : row.two.y;
+  const uint4 words = row.fours[half / 2];
+  if (REST != 0) {
+    return half % 2 == 0 ? (i == 0 ? words.x : words.y) : (i == 0 ? words.z : words.w);
+  }
+  // A word has the two halves of one neighbour.
   const uint32_t first = i == 0 ? words.x : words.z, second = i == 0 ? words.y : words.w;
   return __byte_perm(first, second, half % 2 == 0 ? 0x5410 : 0x7632);
 }
 
-// The codes of neighbours 2 i and 2 i + 1 in planes joint * FIELDS + f, for every field f. A half of a
-// piece has codes for as many joints as pieces fit into a field: a shift and a mask take one joint's.
-__device__ inline uint32_t pairs_of(const RowWords& row, int joint, int i) {
-  constexpr uint32_t EACH_FIELD = 0xFFFFFFFFu / ((1u << W_NBITS) - 1u);
+// Codes of neighbours 2 i and 2 i + 1 that the rests have, in field REST_FIELD. They are bits `from`
+// to `end` of all rests: a shift and a mask for each half in which some of them are.
+__device__ inline uint32_t pairs_of_rests(const RowWords& row, int code, int i) {
+  const int from = code * W_NBITS, end = from + W_NBITS;
   uint32_t pairs = 0;
   #pragma unroll
-  for (int piece = W_NBITS; piece > 0; piece /= 2) {
-    if ((CODE_NBITS & piece) == 0) continue;
-    const int joints = W_NBITS / piece, up = bits_below(piece) - joint % joints * piece;
-    const uint32_t halves = halves_of(row, piece, joint / joints, i);
-    if (piece == W_NBITS) return halves;
-    const uint32_t mask = (EACH_FIELD << bits_below(piece)) * ((1u << piece) - 1u);
-    pairs = and_or(up < 0 ? halves >> -up : halves << up, mask, pairs);
+  for (int half = 0; half < HALVES; ++half) {
+    const int first = max(from, half * REST), last = min(end, (half + 1) * REST);
+    if (first >= last) continue;
+    const int bit = 16 - REST + first - half * REST, place = W_NBITS * REST_FIELD + first - from;
+    const uint32_t mask = ((1u << (last - first)) - 1u) * 0x00010001u << place;
+    pairs = and_or(halves_of(row, half, i) >> (bit - place), mask, pairs);
   }
   return pairs;
+}
+
+// Registers whose field field_of(plane) has the codes of neighbours 2 i and 2 i + 1 in this plane.
+__device__ inline uint32_t pairs_of(const RowWords& row, int plane, int i) {
+  const int of_rests = plane - HALVES * FIELDS;
+  return of_rests < 0 ? halves_of(row, plane / FIELDS, i) : pairs_of_rests(row, of_rests, i);
 }
 
 // What a lane reads of a tile in a step: words of rows g and g + 8 of each 16.
@@ -65,7 +81,7 @@ struct Step {
   ZERO_T zeros[TILES][SLOTS];
 };
 
-// Of a step, W has the first piece of all rows, then the next; lanes 4 g to 4 g + 3 share out those of
+// Of a step, W has two halves of all rows, then the next two; lanes 4 g to 4 g + 3 share out those of
 // row n. __ldcs: the caches need not keep what is read once.
 __device__ inline RowWords load_row(const Words* W, unsigned N, unsigned at, unsigned n, unsigned t) {
   RowWords row;

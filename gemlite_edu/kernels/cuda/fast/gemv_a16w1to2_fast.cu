@@ -1,8 +1,7 @@
-// GEMV at the memory limit: 16-bit activations, weights of 1 to 3 bits, fp32 accumulation.
+// GEMV at the memory limit: 16-bit activations, weights of 1 or 2 bits, fp32 accumulation.
 // There is time for fewer than two instructions to a 2-bit weight, less than one to a 1-bit weight:
 // codes go to the tensor cores where they lie, each field with an offset of its own.
-// Compile with -DCODE_NBITS=1, 2 or 3, -DW_NBITS, the width of a field: 1, 2 or 4, and what
-// gemv_fast.cuh asks for.
+// Compile with -DW_NBITS=1 or 2, and what gemv_fast.cuh asks for.
 #include "tensor_core.cuh"
 
 // Names in scope: W_NBITS, as_half2, and_or.
