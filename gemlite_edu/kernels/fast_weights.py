@@ -19,7 +19,7 @@ _SHORT_PART = 32
 _WARPS_OF_ONE_TILE = {8: 32, 7: 16, 6: 24, 5: 16, 4: 32, 3: 24, 2: 16, 1: 16}
 _WARPS_OF_TWO_TILES = 16
 _MORE_WARPS_OF_LONG_PARTS = (3, 6)
-_ONE_TILE_ONLY = (5, 6, 7)
+_ONE_TILE_ONLY = (5, 7)
 
 
 class Types(NamedTuple):
@@ -88,7 +88,8 @@ class FastWeights:
 
     def most_tiles(self, rows):
         """Tensor-core tiles of 16 outputs for which a warp has registers, for rows of x: 1 or 2."""
-        if self.nbits in _ONE_TILE_ONLY or (self.nbits == 3 and rows == 8):
+        is_arithmetic_of_6_bits = self.nbits == 6 and not self.hole_bytes
+        if self.nbits in _ONE_TILE_ONLY or is_arithmetic_of_6_bits or (self.nbits, rows) == (3, 8):
             return 1
         most_parts = 2 if self.nbits == 3 or rows == 8 else 4
         return 2 if self.part >= _SHORT_PART and self.step <= most_parts * self.part else 1
