@@ -31,7 +31,7 @@ inline void limit_memory_and_files(int workers) {
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_FSIZE, PRINTED_LIMIT);
   signal(SIGXFSZ, SIG_IGN);
-  set_limit(RLIMIT_DATA, OWN_MEMORY + static_cast<rlim_t>(workers) * launch.threads * STACK);
+  set_limit(RLIMIT_DATA, OWN_MEMORY + static_cast<rlim_t>(workers) * launch.threads * STACK_AND_LINES);
 }
 
 // filter: the instructions of gemlite_edu/runners/forbidden_calls.py in hexadecimal digits.

@@ -16,17 +16,20 @@ inline void live_as_lane() {
   }
 }
 
+// Of lanes that go equally deep, the first one outgrows its stack first.
+inline size_t lines_above(size_t lane) { return LINES_OF_PAGE - 1 - lane % LINES_OF_PAGE; }
+
 inline void create_lanes(size_t count) {
   void* room = mmap(nullptr, count * STACK_ROOM, PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) report("memory %s", strerror(errno));
   auto* guard = static_cast<unsigned char*>(room);
   for (size_t i = 0; i < count; ++i, guard += STACK_ROOM) {
-    if (mprotect(guard + STACK_GUARD, STACK, PROT_READ | PROT_WRITE)) {
+    if (mprotect(guard + STACK_GUARD, STACK_AND_LINES, PROT_READ | PROT_WRITE)) {
       report("memory %s", strerror(errno));
     }
     block->lanes[i].stack_guard = guard;
-    block->lanes[i].stack = new_stack(guard + STACK_ROOM, live_as_lane);
+    block->lanes[i].stack = new_stack(guard + STACK_ROOM - lines_above(i) * LINE, live_as_lane);
   }
 }
 

@@ -10,7 +10,11 @@
 
 constexpr size_t STACK = size_t(512) << 10;        // CUDA gives a thread as much local memory
 constexpr size_t STACK_GUARD = size_t(1) << 20;
-constexpr size_t STACK_ROOM = STACK_GUARD + STACK;
+// Neighbours' stacks begin on other lines of a page: at equal distances they would share few sets of
+// the cache.
+constexpr size_t LINE = 64, LINES_OF_PAGE = 64;
+constexpr size_t STACK_AND_LINES = STACK + (size_t(64) << 10);  // pages of any machine's size
+constexpr size_t STACK_ROOM = STACK_GUARD + STACK_AND_LINES;
 constexpr int WARP_SIZE = 32;
 
 enum class WarpOperation { EXCHANGE, VOTE, SYNC, GATHER, LOAD_MATRIX, STORE_MATRIX, MULTIPLY };

@@ -59,10 +59,10 @@ inline thread_local Library library_here;
 
 // Finds writes beyond the launch's dynamic shared memory: they have overwritten the poison there.
 inline void check_dynamic_shared(const unsigned char* dynamic) {
-  for (size_t i = launch.shared_bytes; dynamic && i < launch.shared_limit; ++i) {
-    if (dynamic[i] != POISON) {
-      report("shared %zu %zu %u %u -1", i, launch.shared_bytes, sim_here.block_index.x,
-             sim_here.block_index.y);
-    }
-  }
+  if (!dynamic) return;
+  const unsigned char* end = dynamic + launch.shared_limit;
+  const unsigned char* written = first_not_poison(dynamic + launch.shared_bytes, end);
+  if (written == end) return;
+  report("shared %td %zu %u %u -1", written - dynamic, launch.shared_bytes, sim_here.block_index.x,
+         sim_here.block_index.y);
 }

@@ -45,7 +45,7 @@ inline bool is_done_without_ended_lanes(WarpOperation operation) {
 inline void complete_if_all_came(const Lane& waiting, int first) {
   std::vector<Lane>& lanes = block->lanes;
   unsigned there = 0;
-  for (int i = 0; i < WARP_SIZE; ++i) {
+  for (int i = WARP_SIZE - 1; i >= 0; --i) {  // the last lane is mostly the one that is not there
     const size_t index = static_cast<size_t>(first + i);
     if (!(waiting.mask >> i & 1) || index >= lanes.size()) continue;
     const Lane& lane = lanes[index];
