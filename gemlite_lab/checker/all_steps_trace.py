@@ -1,5 +1,6 @@
 """Traces the calls of an answer to all_steps: it runs with functions that only note their step."""
 
+from contextvars import Context
 from dataclasses import dataclass
 
 import torch
@@ -71,7 +72,9 @@ def trace(answer, K, defines, threads):
     library = simulator.build_kernel(text, "kernel", defines)
     notes = torch.zeros(threads, 1 + 3 * _MOST, dtype=torch.int32)
     arguments = [simulator.Tensor("notes", notes, is_output=True), simulator.Integer(K)]
-    simulator.run_kernel(library, arguments, simulator.Launch((1, 1), threads), _TIME_LIMIT)
+    launch = simulator.Launch((1, 1), threads)
+    # In an empty context, because no answer is checked in a process that is kept alive.
+    Context().run(simulator.run_kernel, library, arguments, launch, _TIME_LIMIT)
     most = min(int(notes[:, 0].max()), _MOST)
     return [_calls(row) for row in notes[:, : 1 + 3 * most].tolist()]
 

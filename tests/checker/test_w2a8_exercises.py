@@ -8,6 +8,8 @@ import torch
 
 from gemlite_edu.kernels import sources
 from gemlite_edu.kernels.errors import KernelFault
+from gemlite_edu.runners import simulator
+from gemlite_edu.runners.simulator import kept_processes
 from gemlite_lab.checker import (
     EXERCISES,
     CheckFailed,
@@ -83,6 +85,12 @@ def test_the_trace_has_the_calls_of_every_thread_with_their_lines():
     assert found == [(call.what, call.number) for call in calls_of(SOLUTION_OF_3)]
     lines = text.splitlines()
     assert all(call.what in lines[call.line - 1] for call in threads[0])
+
+
+def test_an_answer_is_traced_in_a_process_that_is_not_kept(monkeypatch):
+    monkeypatch.setattr(kept_processes, "_keep", lambda *_: pytest.fail("it was kept"))
+    with simulator.kept_alive():
+        traced(text_of("as_in_the_solution"), 512, 512, 1)
 
 
 @pytest.mark.parametrize("path", sorted(RIGHT.glob("all_steps/*.cu")), ids=lambda path: path.stem)

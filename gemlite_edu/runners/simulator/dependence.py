@@ -4,9 +4,10 @@ import re
 
 import torch
 
+from gemlite_edu.runners.simulator.arguments import Tensor
 from gemlite_edu.runners.simulator.build import build_with_other_fill
 from gemlite_edu.runners.simulator.fills import fills_left
-from gemlite_edu.runners.simulator.run import Tensor, run_once
+from gemlite_edu.runners.simulator.run import run_once
 
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 

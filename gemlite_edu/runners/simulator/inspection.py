@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from gemlite_edu.runners.simulator.arguments import Tensor
 from gemlite_edu.runners.simulator.build import build_instrumented_kernel
 from gemlite_edu.runners.simulator.counted_requests import memory_lines, notes_finder
 from gemlite_edu.runners.simulator.dependence import unwritten_local
@@ -12,14 +13,13 @@ from gemlite_edu.runners.simulator.local_arrays import overrun_local
 from gemlite_edu.runners.simulator.names_of_report import Names
 from gemlite_edu.runners.simulator.report import Phase, Report
 from gemlite_edu.runners.simulator.run import (
-    ASLEEP,
     SAME_AGAIN,
-    Tensor,
     count_workers,
     run_once,
     show_what_it_printed,
     tensors_by_name,
 )
+from gemlite_edu.runners.simulator.runner_process import ASLEEP
 
 _WARP_SIZE = 32
 _GRAVEST_FIRST = (

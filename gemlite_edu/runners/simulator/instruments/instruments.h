@@ -83,9 +83,10 @@ inline void write_unfinished_report() {
   write_report(watch->ledger, watch->findings, watch->own_sites);
 }
 
-inline void begin_instruments(const char* sites_path) {
+// For one launch, whose tensors are known.
+inline void begin_instruments(const Sites& sites) {
   instruments = std::make_unique<Instruments>();
-  instruments->sites.read(sites_path);
+  instruments->sites = sites;
   instruments->sites.library = find_library().begin;
   instruments->own_sites.resize(instruments->sites.returns.size() + 1);
   for (const Tensor& t : tensors) {

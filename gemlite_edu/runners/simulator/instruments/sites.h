@@ -6,6 +6,8 @@
 
 #include <vector>
 
+#include "../runner/report.h"
+
 struct SharedArray {
   size_t offset;  // in the block's shared memory
   size_t bytes;
@@ -35,7 +37,7 @@ struct Sites {
   // "variable OFFSET BYTES" and "constant OFFSET BYTES", as instrument.py writes them.
   void read(const char* path) {
     FILE* file = fopen(path, "r");
-    if (!file) return;
+    if (!file) report("load %s", path);
     unsigned long long at, bytes, end, behind;
     int number, flag;
     unsigned order;

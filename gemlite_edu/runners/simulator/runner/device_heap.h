@@ -44,6 +44,10 @@ class DeviceHeap {
     return byte + bytes <= begin + size;
   }
 
+  void release_all() {
+    while (!blocks_.empty()) release(blocks_.begin()->first);
+  }
+
  private:
   std::mutex mutex_;
   std::map<unsigned char*, size_t> blocks_;  // those that are in use: where they begin, their bytes

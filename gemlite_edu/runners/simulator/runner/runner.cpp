@@ -1,29 +1,20 @@
-// The simulator's process: runs one launch of one kernel and exits.
+// The simulator's process: runs launches of one kernel.
 //
-//   runner KERNEL.so MEMFD SITES FILTER TIME_LIMIT WORKERS
-//          GRID_X GRID_Y THREADS_X THREADS_Y THREADS_Z SHARED_BYTES SHARED_LIMIT ARGUMENT...
+//   runner KERNEL.so MEMFD SITES FILTER WORKERS THREADS_X THREADS_Y THREADS_Z SHARED_LIMIT
 //   SITES    = the file that instrument.py wrote for an instrumented kernel, or - for a plain one
 //              | `locals` for a plain one that tells of its accesses, see local_arrays.h
 //   FILTER   = the system calls that the kernel may not make, see confinement.h
-//   ARGUMENT = p:NAME:OFFSET:BYTES:ELEMENT_BYTES:ACCESS   tensor in the memfd, ACCESS r or w
-//            | i:VALUE                                    32-bit integer
-//            | n                                          null pointer
 //
+// Each launch is a request on stdin, see requests.h; the process ends with them, or with a fault.
 // A block is one OS thread, its lanes are fibers on it. In a plain run each lane runs, in order of
 // their index, until it waits or ends; instruments/lockstep.h says how an instrumented kernel runs.
 // The report goes to stdout and ends with a line "word fields...", see report() calls; "done" means
 // that the kernel ran to its end. A kernel's printf goes to stderr.
 #include <dlfcn.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <atomic>
-#include <functional>
-#include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "address_spaces.h"
 #include "atomics.h"
@@ -32,106 +23,19 @@
 #include "copies.h"
 #include "device_heap.h"
 #include "faults.h"
-#include "../instruments/instruments.h"
 #include "fibers.h"
+#include "first_values.h"
+#include "../instruments/instruments.h"
 #include "local_arrays.h"
 #include "printing.h"
+#include "requests.h"
 #include "shared_barriers.h"
-#include "shared_memory.h"
-#include "tensors.h"
 #include "time_limit.h"
 #include "undefined.h"
 #include "warp_operations.h"
+#include "workers.h"
 
 extern "C" __thread SimHere sim_here = {};
-
-namespace {
-
-// Workers create their lanes one after the other, which is sooner done than all at once, because a
-// process maps its memory under a lock. False if by then the others have begun the last block.
-bool create_lanes_unless_too_late(const std::atomic<unsigned>& next) {
-  static std::mutex creating;
-  const std::lock_guard<std::mutex> lock(creating);
-  const bool is_in_time = next < launch.grid_x * launch.grid_y;
-  if (is_in_time) create_lanes(launch.threads);
-  return is_in_time;
-}
-
-// The compiler's notes beside shared arrays that these are initialized are bools: they stay true.
-void poison_shared() {
-  if (!library_here.shared) return;
-  memset(library_here.shared, POISON, library_here.shared_bytes);
-  if (!instruments) return;
-  for (const SharedArray& array : instruments->sites.arrays) {
-    if (array.kind == SharedArray::NOT_SHARED) library_here.shared[array.offset] = 1;
-  }
-}
-
-void run_blocks(std::atomic<unsigned>& next, void* (*touch_shared)(), void* (*dynamic_shared)()) {
-  use_own_signal_stack();
-  limit_own_time();
-  Block own;
-  own.lanes = std::vector<Lane>(launch.threads);
-  block = &own;
-  if (!create_lanes_unless_too_late(next)) return;
-  if (has_guarded_locals) create_shadow_of_stacks();
-  sim_here.block_size = launch.block;
-  sim_here.grid_size = {launch.grid_x, launch.grid_y, 1};
-  touch_shared();
-  library_here = find_library();
-  if (instruments) watch = new Watch(instruments->sites, instruments->outputs, launch.threads);
-
-  const unsigned blocks = launch.grid_x * launch.grid_y;
-  for (unsigned b = next++; b < blocks; b = next++) {
-    sim_here.block_index = {b % launch.grid_x, b / launch.grid_x, 0};
-    poison_shared();
-    copies_of.assign(launch.threads, {});
-    if (watch) {
-      watch->begin_block(b);
-      Lockstep(*watch, own.lanes).run_block();
-    } else {
-      run_block(own.lanes);
-      check_dynamic_shared(static_cast<unsigned char*>(dynamic_shared()));
-    }
-  }
-  if (watch) merge_into_report(*watch);
-}
-
-dim3 block_shape(char** words) {
-  const auto number = [](const char* word) { return static_cast<unsigned>(atol(word)); };
-  return {number(words[0]), number(words[1]), number(words[2])};
-}
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> fields(1);
-  for (char c : text) {
-    if (c == ':') fields.emplace_back();
-    else fields.back() += c;
-  }
-  return fields;
-}
-
-void read_arguments(int memfd, char** begin, char** end, std::vector<int32_t>& integers) {
-  const size_t count = static_cast<size_t>(end - begin);
-  integers.resize(count);
-  tensors.reserve(count);  // launch.arguments points into both
-  for (size_t i = 0; i < count; ++i) {
-    const auto fields = split(begin[i]);
-    if (fields[0] == "i") {
-      integers[i] = std::stoi(fields[1]);
-      launch.arguments.push_back(&integers[i]);
-    } else if (fields[0] == "n") {
-      static void* null_pointer = nullptr;
-      launch.arguments.push_back(&null_pointer);
-    } else {
-      tensors.push_back(map_tensor(memfd, fields[1], std::stoull(fields[2]), std::stoull(fields[3]),
-                                   fields[5] == "w", std::stoll(fields[4])));
-      launch.arguments.push_back(&tensors.back().data);
-    }
-  }
-}
-
-}  // namespace
 
 void sim_barrier() {
   stop_before(Event::MEETING, __builtin_return_address(0));
@@ -246,44 +150,59 @@ void sim_bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) {
   if (watch) watch->bulk_copied(to, static_cast<size_t>(bytes));
 }
 
-int main(int, char** argv) {
-  const int memfd = atoi(argv[2]), workers = atoi(argv[6]);
-  const std::string sites = argv[3];
-  keep_stdout_for_reports();
-  launch.grid_x = static_cast<unsigned>(atol(argv[7]));
-  launch.grid_y = static_cast<unsigned>(atol(argv[8]));
-  launch.block = block_shape(argv + 9);
-  launch.threads = launch.block.x * launch.block.y * launch.block.z;
-  launch.shared_bytes = static_cast<size_t>(atol(argv[12]));
-  launch.shared_limit = static_cast<size_t>(atol(argv[13]));
-  char** first = argv + 14;
-  char** last = first;
-  while (*last) ++last;
+namespace {
 
-  limit_memory_and_files(workers);
-  forbid_calls(argv[4]);
-  void* library = dlopen(argv[1], RTLD_NOW);
+dim3 block_shape(char** words) {
+  const auto number = [](const char* word) { return static_cast<unsigned>(atol(word)); };
+  return {number(words[0]), number(words[1]), number(words[2])};
+}
+
+Program load(const char* path) {
+  void* library = dlopen(path, RTLD_NOW);
   if (!library) report("load %s", dlerror());
   launch.run_lane = reinterpret_cast<void (*)(void**)>(dlsym(library, "sim_run_lane"));
-  auto touch_shared = reinterpret_cast<void* (*)()>(dlsym(library, "sim_touch_shared"));
-  auto dynamic_shared = reinterpret_cast<void* (*)()>(dlsym(library, "sim_dynamic_shared"));
+  return {reinterpret_cast<void* (*)()>(dlsym(library, "sim_touch_shared")),
+          reinterpret_cast<void* (*)()>(dlsym(library, "sim_dynamic_shared"))};
+}
 
-  std::vector<int32_t> integers;
-  read_arguments(memfd, first, last, integers);
-  has_guarded_locals = sites == "locals";
-  if (sites != "-" && !has_guarded_locals) begin_instruments(sites.c_str());
-  catch_faults();
-  begin_time_limit(atof(argv[5]));
-  setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
-  forbid_files();
-
-  std::atomic<unsigned> next{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < workers; ++i) threads.emplace_back(run_blocks, std::ref(next), touch_shared, dynamic_shared);
-  for (auto& thread : threads) thread.join();
+void run_launch(Workers& workers, const Sites* sites) {
+  if (sites) begin_instruments(*sites);
+  workers.run();
   fflush(stdout);
   if (instruments) write_merged_report();
   else check_margins();
   if (write(report_fd, "done", 4) < 0) {}
-  return 0;
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  const int memfd = atoi(argv[2]), count = atoi(argv[5]);
+  const std::string word = argv[3];
+  keep_stdout_for_reports();
+  keep_stdin_for_requests();
+  launch.block = block_shape(argv + 6);
+  launch.threads = launch.block.x * launch.block.y * launch.block.z;
+  launch.shared_limit = static_cast<size_t>(atol(argv[9]));
+  has_guarded_locals = word == "locals";
+
+  limit_memory_and_files(count);
+  forbid_calls(argv[4]);
+  const Program program = load(argv[1]);
+  const FirstValues first_values(find_library());
+  const bool is_instrumented = word != "-" && !has_guarded_locals;
+  Sites sites;
+  if (is_instrumented) sites.read(argv[3]);
+  catch_faults();
+  catch_end_of_time();
+  setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  forbid_files();
+
+  Workers workers(static_cast<unsigned>(count), program);
+  while (take_request(memfd)) {
+    first_values.restore();
+    device_heap.release_all();
+    run_launch(workers, is_instrumented ? &sites : nullptr);
+  }
+  _exit(0);
 }

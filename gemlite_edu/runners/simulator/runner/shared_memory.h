@@ -17,6 +17,8 @@ struct Library {
 
   uintptr_t variables = 0;  // where its writable part begins
   size_t variable_bytes = 0;
+  size_t filled_bytes = 0;       // of these: the file has them, the others begin as 0
+  uintptr_t end_of_sealed = 0;  // so far the loader has made the writable part read-only
 
   bool has_variable(const void* address) const {
     return reinterpret_cast<uintptr_t>(address) - variables < variable_bytes;
@@ -36,8 +38,11 @@ inline int describe_library(dl_phdr_info* info, size_t, void* result) {
       if (header.p_flags & PF_W) {
         found.variables = info->dlpi_addr + header.p_vaddr;
         found.variable_bytes = header.p_memsz;
+        found.filled_bytes = header.p_filesz;
       }
       found.end = std::max<uintptr_t>(found.end, found.begin + header.p_vaddr + header.p_memsz);
+    } else if (header.p_type == PT_GNU_RELRO) {
+      found.end_of_sealed = info->dlpi_addr + header.p_vaddr + header.p_memsz;
     } else if (header.p_type == PT_TLS) {
       found.shared = static_cast<unsigned char*>(info->dlpi_tls_data);
       found.shared_bytes = header.p_memsz;

@@ -53,6 +53,11 @@ inline Tensor map_tensor(int memfd, const std::string& name, size_t offset, size
           element_bytes};
 }
 
+inline void unmap_tensors() {
+  for (const Tensor& t : tensors) munmap(t.region - GUARD, t.region_bytes + 2 * GUARD);
+  tensors.clear();
+}
+
 // `end` if there is none. memcmp compares many bytes at a time: each with its neighbour.
 inline const unsigned char* first_not_poison(const unsigned char* begin, const unsigned char* end) {
   if (begin == end) return end;
