@@ -57,17 +57,26 @@ def check_text(name, text, kernel_words=frozenset(), words_of_others=frozenset()
     def refuse(line, what):
         raise KernelTextError(f"the text for {name} {what} (line {line})")
 
-    lines = conditionals.lines_of(tokens_of(name, without_first_newline(text)))
-    lines = conditionals.without_lines_that_are_off(lines)
+    lines = _lines_of(name, text)
     check_directives(lines, kernel_words, refuse)
     try:
         _check_function_and_braces(name, conditionals.views(lines))
-        for code in conditionals.views(without_sides_for_a_gpu(lines)):
+        for code in code_here(name, text):
             check_words(code, refuse)
             check_declarations(code, words_of_others, refuse)
             check_order(code, refuse)
     except RecursionError:
         raise KernelTextError(f"the text for {name} has too many braces in braces") from None
+
+
+def code_here(name, text):
+    """The views of a text without what only a GPU compiles: its tokens, with macros expanded."""
+    return conditionals.views(without_sides_for_a_gpu(_lines_of(name, text)))
+
+
+def _lines_of(name, text):
+    lines = conditionals.lines_of(tokens_of(name, without_first_newline(text)))
+    return conditionals.without_lines_that_are_off(lines)
 
 
 def _check_characters(name, text):

@@ -32,6 +32,7 @@ from gemlite_lab.checker.pack import PACK
 from gemlite_lab.checker.pack_sparse import PACK_SPARSE
 from gemlite_lab.checker.quantize_tokens import QUANTIZE_TOKENS
 from gemlite_lab.checker.runnable import error_of, runnable
+from gemlite_lab.checker.same_on_a_gpu import refuse_what_differs_on_a_gpu
 from gemlite_lab.checker.scaled_dot import SCALED_DOT_EXERCISES
 from gemlite_lab.checker.splitk_group import SPLITK_GROUP
 from gemlite_lab.checker.splitk_scales import SPLITK_SCALES
@@ -79,6 +80,8 @@ def check(name, answer):
             first, *others = exercise.cases()
             fresh = exercise.fresh(secrets.randbelow(2**31))
             lines = [_check_case(exercise, runs, first, device)]
+            if exercise.is_kernel:
+                refuse_what_differs_on_a_gpu(name, answer)
             compiling.begin()
             with _built_ahead(exercise, runs, [*others, *fresh], device):
                 lines += [_check_case(exercise, runs, case, device) for case in others]

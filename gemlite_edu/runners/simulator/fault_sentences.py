@@ -130,6 +130,13 @@ def _space(space, *position):
     )
 
 
+def _unshared(space, *position):
+    return (
+        f"{where(*position)} gives __cvta_generic_to_shared an address in {space} memory: it takes "
+        "one in shared memory"
+    )
+
+
 def _atomic(space, *position):
     return (
         f"{where(*position)} makes an atomic operation in {space} memory, and a GPU makes them in "
@@ -155,6 +162,7 @@ _SENTENCES = TOGETHER | {
     "misaligned": _misaligned,
     "stack": _stack,
     "space": _space,
+    "unshared": _unshared,
     "atomic": _atomic,
     "unaligned": _misaligned_local,
     "undefined": _undefined,

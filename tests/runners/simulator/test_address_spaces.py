@@ -1,4 +1,6 @@
-"""Functions that reach global memory alone, with addresses in other memory."""
+"""Functions that take addresses in one memory alone, with addresses in other memory."""
+
+import torch
 
 BEFORE = """
 #include <cuda_pipeline.h>
@@ -50,3 +52,33 @@ def test_what_only_a_host_has_is_named(inspect):
 def test_what_is_nowhere_defined_is_named(inspect):
     report, _ = inspect("y[t] = f(x[t]);", before="__device__ float f(float x);")
     assert report.findings[0].sentence.startswith("the text uses f(float), which it declares and")
+
+
+ADDRESSES = """
+__shared__ int first[4], second[200];
+first[t % 4] = second[t] = 1;
+const unsigned at[] = {unsigned(__cvta_generic_to_shared(first)),
+                       unsigned(__cvta_generic_to_shared(second + t)),
+                       unsigned(__cvta_generic_to_shared(second + 200)) - 1};
+y[t] = 0;
+for (unsigned place : at) y[t] += place >= 1024 && place < 228 << 10;
+y[t] += at[1] % 4 == 0 && __cvta_shared_to_generic(at[1] + 8) == second + t + 2;
+"""
+
+
+def test_addresses_in_shared_memory_are_in_the_range_of_a_gpu(inspect, launch):
+    report, _ = inspect(f"if (t < 4) {{ {ADDRESSES} }} else y[t] = 4;")
+    assert (report.y == 4).all() and report.findings == ()
+    text = f"__global__ void kernel(float* y) {{ const int t = threadIdx.x; {ADDRESSES} }}"
+    assert (launch(text, {"y": torch.zeros(4)}, threads=4) == 4).all()
+
+
+def test_an_address_outside_shared_memory_has_none_there(inspect_each):
+    found = inspect_each(
+        {
+            "global": "y[t] = __cvta_generic_to_shared(x) < 5;",
+            "local": "float v = x[t]; y[t] = __cvta_generic_to_shared(&v) < 5;",
+        }
+    )
+    for space, sentence in found.items():
+        assert f"an address in {space} memory: it takes one in shared memory" in sentence

@@ -30,6 +30,11 @@ inline void check_is_global(const void* address, void* place) {
   if (space) report_space("space", space, place);
 }
 
+inline void check_is_shared(const void* address, void* place) {
+  const char* space = space_besides_global(address);
+  if (!space || *space != 's') report_space("unshared", space ? space : "global", place);
+}
+
 inline void check_takes_atomics(const void* address, void* place) {
   const char* space = space_besides_global(address);
   if (space && *space != 's') report_space("atomic", space, place);

@@ -30,6 +30,7 @@
 #include "printing.h"
 #include "requests.h"
 #include "shared_barriers.h"
+#include "shared_window.h"
 #include "time_limit.h"
 #include "undefined.h"
 #include "warp_operations.h"
@@ -131,6 +132,11 @@ void sim_wait_for_copies(size_t batches_left) {
 }
 
 void sim_only_global(const void* address) { check_is_global(address, __builtin_return_address(0)); }
+uint32_t sim_shared_address(const void* shared) {
+  check_is_shared(shared, __builtin_return_address(0));
+  return shared_address(shared);
+}
+void* sim_at_shared_address(uint32_t address) { return at_shared_address(address); }
 
 void sim_make_barrier(uint64_t* barrier, int arrivals) {
   stop_before(Event::MEETING, __builtin_return_address(0));

@@ -77,4 +77,7 @@ void sim_wait_for_phase(uint64_t* barrier, int phase);
 void sim_bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier);
 // Ends the run if `address` is in shared, local or constant memory: for what reaches global alone.
 void sim_only_global(const void* address);
+// The number of 32 bits that a GPU has for an address in shared memory, and back.
+uint32_t sim_shared_address(const void* shared);
+void* sim_at_shared_address(uint32_t address);
 }

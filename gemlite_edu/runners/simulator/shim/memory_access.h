@@ -37,11 +37,7 @@ inline void __threadfence() { sim_fence(); }
 inline void __threadfence_block() { sim_fence(); }
 inline void __threadfence_system() { sim_fence(); }
 
-// Addresses in shared memory have 32 bits. Here they count from a variable beside it (bindings.h).
-extern __thread unsigned char sim_touched;
-inline size_t __cvta_generic_to_shared(const void* shared) {
-  return static_cast<uint32_t>(static_cast<const unsigned char*>(shared) - &sim_touched);
-}
+inline size_t __cvta_generic_to_shared(const void* shared) { return sim_shared_address(shared); }
 inline void* __cvta_shared_to_generic(size_t address) {
-  return &sim_touched + static_cast<int32_t>(address);
+  return sim_at_shared_address(static_cast<uint32_t>(address));
 }
