@@ -28,6 +28,7 @@ from gemlite_lab.checker.fragment_shape import FRAGMENT_SHAPE
 from gemlite_lab.checker.gemv_revsplitk import GEMV_REVSPLITK
 from gemlite_lab.checker.integer_dot import INTEGER_DOT_EXERCISES
 from gemlite_lab.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
+from gemlite_lab.checker.order_of_atomics import other_orders, refuse_dependence_on_order
 from gemlite_lab.checker.pack import PACK
 from gemlite_lab.checker.pack_sparse import PACK_SPARSE
 from gemlite_lab.checker.quantize_tokens import QUANTIZE_TOKENS
@@ -160,7 +161,7 @@ def _check_case(exercise, answer, case, device):
     """
     expected, bound = exercise.expected(case)
     given = clone(case)
-    with doubts_postponed() as doubts:
+    with doubts_postponed() as doubts, other_orders(exercise, answer, bound) as outcomes:
         actual = _run(exercise, answer, given, device)
     for name, tensor in tensors_of(case).items():
         if not torch.equal(tensor, tensors_of(given)[name]):
@@ -174,6 +175,7 @@ def _check_case(exercise, answer, case, device):
         )
     if doubts:
         raise doubts[0]
+    refuse_dependence_on_order(exercise, case, outcomes, expected)
     if bound is None:
         return None
     error = (actual.double() - expected.double()).abs()

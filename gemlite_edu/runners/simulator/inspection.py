@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from gemlite_edu.runners.simulator.another_order import again_in_another_order
 from gemlite_edu.runners.simulator.arguments import Tensor
 from gemlite_edu.runners.simulator.build import build_instrumented_kernel
 from gemlite_edu.runners.simulator.counted_requests import memory_lines, notes_finder
@@ -19,7 +20,7 @@ from gemlite_edu.runners.simulator.run import (
     show_what_it_printed,
     tensors_by_name,
 )
-from gemlite_edu.runners.simulator.runner_process import ASLEEP
+from gemlite_edu.runners.simulator.runner_process import ASLEEP, DONE
 
 _WARP_SIZE = 32
 _GRAVEST_FIRST = (
@@ -35,6 +36,7 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
     """
     sites = library.parent / "sites.txt"
     workers = count_workers(launch)
+    run_in_another_order = again_in_another_order(library, arguments, launch, time_limit)
     raw, printed = run_once(library, arguments, launch, time_limit, workers, sites)
     if workers > 1 and ("\nfinding " in raw or not _status(raw).startswith(SAME_AGAIN)):
         # One worker finds the errors in the order of the blocks, so every run reports the same.
@@ -52,6 +54,8 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
     if loop and findings:
         sentence = endless_sentence(findings[0].sentence)
         findings = (text.finding(sentence, loop, 1), *findings)
+    if status == DONE and not findings:
+        run_in_another_order()
     return Report(
         title=title,
         lines=memory_lines(rows, text),

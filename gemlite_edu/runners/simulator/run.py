@@ -60,15 +60,16 @@ def tensors_by_name(arguments):
     return {a.name: a.value for a in arguments if isinstance(a, Tensor)}
 
 
-def run_once(library, arguments, launch, time_limit, workers, sites="-"):
+def run_once(library, arguments, launch, time_limit, workers, sites="-", order=0):
     """(the runner's report, or ASLEEP if it had to be killed; the lines that the kernel printed).
 
-    sites: path of an instrumented kernel's sites.txt. Outputs are written only if the report ends
-    with "done".
+    sites: path of an instrumented kernel's sites.txt. order: 0 for lanes in lock step, or a number
+    that draws another order of an instrumented kernel's lanes. Outputs are written only if the
+    report ends with "done".
     """
     _check_launch(launch)
     with borrowed(library, launch.block, workers, sites) as runner:
-        return runner.launch(launch, arguments, time_limit, wall_limit(time_limit))
+        return runner.launch(launch, arguments, time_limit, wall_limit(time_limit), order)
 
 
 def wall_limit(time_limit):

@@ -42,15 +42,16 @@ class RunnerProcess:
         self._reports = select.poll()
         self._reports.register(self._process.stdout, select.POLLIN)
 
-    def launch(self, launch, arguments, time_limit, seconds):
+    def launch(self, launch, arguments, time_limit, seconds, order=0):
         """(the process's report, or ASLEEP; the text that the kernel printed).
 
         time_limit: seconds of processor time per worker; seconds: of the clock, after which the
-        report is ASLEEP. If the launch is done, outputs are written, and the process `can_go_on`.
+        report is ASLEEP; order: as in `run_once`. If the launch is done, outputs are written, and the process `can_go_on`.
         """
         self.can_go_on = False
         offsets = self._room.write(arguments)
-        self._ask([time_limit, *launch.grid, launch.shared_bytes, *_words(arguments, offsets)])
+        about = time_limit, order, *launch.grid, launch.shared_bytes
+        self._ask([*about, *_words(arguments, offsets)])
         try:
             report = self._report(time.monotonic() + seconds)
         except (TimeoutError, subprocess.TimeoutExpired):

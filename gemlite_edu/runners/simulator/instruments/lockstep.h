@@ -3,25 +3,26 @@
 // Every lane stops before each load, store and basic block. Of the lanes of a warp that can go on,
 // those at the earliest program point go first (program_order.py), so that the lanes of a branch or
 // a loop meet again behind it. The lanes that stop before the same access make one request.
+//
+// With `seed_of_order` the lanes of the whole block go one by one instead, in an order drawn by lot.
 #pragma once
 #include <vector>
 
 #include "../runner/block_barrier.h"
 #include "../runner/fibers.h"
 #include "../runner/warp_operations.h"
+#include "mixed_order.h"
 #include "watch.h"
 
 class Lockstep {
  public:
-  Lockstep(Watch& watch, std::vector<Lane>& lanes) : watch_(watch), lanes_(lanes) {}
+  Lockstep(Watch& watch, std::vector<Lane>& lanes, unsigned block_number)
+      : watch_(watch), lanes_(lanes), dice_(seed_of_order + block_number) {}
 
   void run_block() {
     for (Lane& lane : lanes_) lane.state = State::READY;
     for (;;) {
-      bool progress = false;
-      for (size_t first = 0; first < lanes_.size(); first += WARP_SIZE) {
-        progress |= run_warp(static_cast<int>(first));
-      }
+      const bool progress = seed_of_order ? run_mixed() : run_warps();
       size_t done = 0, at_barrier = 0;
       for (const Lane& lane : lanes_) {
         done += lane.state == State::DONE;
@@ -36,6 +37,7 @@ class Lockstep {
  private:
   Watch& watch_;
   std::vector<Lane>& lanes_;
+  Dice dice_;
 
   Event& event(int lane) { return watch_.lanes[static_cast<size_t>(lane)].event; }
   bool is_ready(int lane) const { return lanes_[static_cast<size_t>(lane)].state == State::READY; }
@@ -47,6 +49,38 @@ class Lockstep {
     watched.turn = turn;
     resume(lane);
     if (lanes_[static_cast<size_t>(lane)].state == State::DONE) watch_.stop_after_overrun(lane);
+  }
+
+  bool run_warps() {
+    bool progress = false;
+    for (size_t first = 0; first < lanes_.size(); first += WARP_SIZE) {
+      progress |= run_warp(static_cast<int>(first));
+    }
+    return progress;
+  }
+
+  // Until each lane of the block waits or is done. Nothing is counted or checked.
+  bool run_mixed() {
+    std::vector<int> ready;
+    for (bool progress = false;; progress = true) {
+      ready.clear();
+      for (size_t lane = 0; lane < lanes_.size(); ++lane) {
+        if (lanes_[lane].state == State::READY) ready.push_back(static_cast<int>(lane));
+      }
+      if (ready.empty()) return progress;
+      run_a_turn(ready[dice_.below(ready.size())]);
+    }
+  }
+
+  // Lets other lanes and other blocks come between two atomic operations above all.
+  void run_a_turn(int lane) {
+    for (bool ends = false; !ends && is_ready(lane);) {
+      const Event& next = event(lane);
+      const bool is_atomic = next.kind == Event::ACCESS && next.manner >= Event::ATOMIC;
+      go_on(lane, watch_.next_turn());
+      ends = dice_.below(is_atomic ? ATOMICS_PER_TURN : EVENTS_PER_TURN) == 0;
+      if (ends && is_atomic) std::this_thread::yield();
+    }
   }
 
   // Until each lane of the warp waits or is done; false if none could go on.

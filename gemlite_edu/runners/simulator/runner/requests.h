@@ -1,7 +1,8 @@
 // What the host asks this process to launch, again and again: a request comes on its original stdin as
 // words that each end with a 0 byte; an empty word ends it.
 //
-//   TIME_LIMIT GRID_X GRID_Y SHARED_BYTES ARGUMENT...
+//   TIME_LIMIT ORDER GRID_X GRID_Y SHARED_BYTES ARGUMENT...
+//   ORDER    = 0 for lock step, or the seed of another order, see mixed_order.h
 //   ARGUMENT = p:NAME:OFFSET:BYTES:ELEMENT_BYTES:ACCESS   tensor in the memfd, ACCESS r or w
 //            | i:VALUE                                    32-bit integer
 //            | n                                          null pointer
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "../instruments/mixed_order.h"
 #include "lanes.h"
 #include "tensors.h"
 #include "time_limit.h"
@@ -70,9 +72,10 @@ inline bool take_request(int memfd) {
   if (words.empty()) return false;
   const auto number = [&words](size_t i) { return std::stoul(words[i]); };
   time_limit = std::stod(words[0]);
-  launch.grid_x = static_cast<unsigned>(number(1));
-  launch.grid_y = static_cast<unsigned>(number(2));
-  launch.shared_bytes = number(3);
-  take_arguments(memfd, words, 4);
+  seed_of_order = number(1);
+  launch.grid_x = static_cast<unsigned>(number(2));
+  launch.grid_y = static_cast<unsigned>(number(3));
+  launch.shared_bytes = number(4);
+  take_arguments(memfd, words, 5);
   return true;
 }

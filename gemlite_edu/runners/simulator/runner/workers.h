@@ -23,7 +23,7 @@ struct Program {
 
 class Workers {
  public:
-  Workers(unsigned count, const Program& program) : program_(program) {
+  Workers(unsigned count, const Program& program) : program_(program), count_(count) {
     pthread_barrier_init(&begin_, nullptr, count + 1);
     pthread_barrier_init(&end_, nullptr, count + 1);
     for (unsigned i = 0; i < count; ++i) std::thread([this] { work(); }).detach();
@@ -32,6 +32,7 @@ class Workers {
   // Runs the launch that `launch` describes.
   void run() {
     next_ = 0;
+    absent_workers = static_cast<int>(count_);
     pthread_barrier_wait(&begin_);
     pthread_barrier_wait(&end_);
   }
@@ -68,6 +69,7 @@ class Workers {
     program_.touch_shared();
     library_here = find_library();
     if (instruments) watch = new Watch(instruments->sites, instruments->outputs, launch.threads);
+    if (seed_of_order) wait_for_other_workers();
     const unsigned blocks = launch.grid_x * launch.grid_y;
     for (unsigned b = next_++; b < blocks; b = next_++) {
       sim_here.block_index = {b % launch.grid_x, b / launch.grid_x, 0};
@@ -75,7 +77,7 @@ class Workers {
       copies_of.assign(launch.threads, {});
       if (watch) {
         watch->begin_block(b);
-        Lockstep(*watch, block->lanes).run_block();
+        Lockstep(*watch, block->lanes, b).run_block();
       } else {
         run_block(block->lanes);
         check_dynamic_shared(static_cast<unsigned char*>(program_.dynamic_shared()));
@@ -95,6 +97,7 @@ class Workers {
   }
 
   const Program program_;
+  const unsigned count_;
   std::atomic<unsigned> next_{0};
   pthread_barrier_t begin_, end_;
 };
