@@ -5,8 +5,9 @@ zero-point nor anything else that is taken from all codes of a word changes y, a
 up x as it likes. Two rows of W are probed:
 
 - Row `_DOUBLED` is a copy of the row before it, and each call adds its products twice there. Its y
-  is twice that of the other row if all products come from calls whose results are used.
-- Row `_COUNTED` has the top code everywhere. Its calls are counted, and so are their products with
+  is twice that of the other row if all products come from calls whose results are used, or differs
+  from that by one number for all tokens: an answer that adds 128 to x takes it away at the end.
+- Row `_COUNTED` has the code 1 everywhere. Its calls are counted, and so are their products with
   an x, neighbours alike only once. A call makes as many as it can, but for the last of a word.
 """
 
@@ -18,7 +19,8 @@ from gemlite_lab.checker.exercise import CheckFailed
 
 _DOUBLED, _COUNTED = 33, 34  # no row of a case has these numbers
 _TILES = 2
-_LEAST_X = 63  # no number that only fills a byte of a call is as large
+_LEAST_X = 63
+_LEAST_BYTE = 48  # of x and of x + 128; no number that only fills a byte of a call is as large
 _CALLS, _PRODUCTS = "calls_of_dp4a", "products_of_dp4a"
 # The stores to shared memory are what the simulator's report counts.
 _PROBED_CALLS = f"""
@@ -31,7 +33,7 @@ __device__ inline unsigned bytes_for_dp4a(char4 four) {{
   return (four.x & 255) | (four.y & 255) << 8 | (four.z & 255) << 16 | (four.w & 255u) << 24;
 }}
 __device__ inline bool holds_x_for_dp4a(unsigned byte) {{
-  return byte >= {_LEAST_X} && byte <= 256 - {_LEAST_X};
+  return byte >= {_LEAST_BYTE} && byte <= 256 - {_LEAST_BYTE};
 }}
 __device__ __noinline__ void count_for_dp4a(unsigned a, unsigned b) {{
   __shared__ char {_CALLS}[32], {_PRODUCTS}[32];
@@ -73,7 +75,7 @@ def refuse_single_products(kernel, case):
     nbits, layout = case.nbits, WarpInterleaved(case.nbits)
     generator = torch.Generator().manual_seed(0)
     W_q = torch.randint(0, 2**nbits, (_COUNTED + 1, _TILES * layout.tile), generator=generator)
-    W_q[_DOUBLED], W_q[_COUNTED] = W_q[_DOUBLED - 1], 2**nbits - 1
+    W_q[_DOUBLED], W_q[_COUNTED] = W_q[_DOUBLED - 1], 1
     x = _x_of_sum_0(len(case.x), layout, generator)
     scales, zeros = torch.ones(2, len(W_q), 1, dtype=torch.int32)
     zeros[_COUNTED] = 0
@@ -81,12 +83,15 @@ def refuse_single_products(kernel, case):
     report.raise_findings()
     once, twice = report.y[:, _DOUBLED - 1].long(), report.y[:, _DOUBLED].long()
     calls, products = _count(report, _CALLS), _count(report, _PRODUCTS)
-    fields = layout.pack_factor
+    more = twice - 2 * once  # of each token
+    fields = layout.pack_factor // 2 * 2  # of an odd number, one x has no byte that tells
     if torch.equal(once, twice):
         how = "multiplies one by one"
-    elif not torch.equal(2 * once, twice):
+    elif not torch.equal(more, more[:1].expand_as(more)):
         how = "multiplies some of the codes one by one"
-    elif products * -(-fields // 4) < fields * calls:
+    elif not calls:
+        how = "a call of __dp4a makes none of its 4 products on average"
+    elif products * -(-layout.pack_factor // 4) < fields * calls:
         how = f"a call of __dp4a makes {products / calls:.2g} of its 4 products on average"
     else:
         return
