@@ -51,13 +51,13 @@ def _exact_case(width_and_group, seed):
 
 
 def _fresh(widths_and_groups, seed):
-    """Other numbers in the shape of the first case; two widths without a case, or one below 8."""
+    """Other numbers in the shape of the first case; four widths without a case, or one below 8."""
     known = {nbits for nbits, _ in (*widths_and_groups, _OF_BFLOAT16)}
     unknown = [nbits for nbits in range(1, 9) if nbits not in known]
     group_size = _UNEVEN[seed // 8 % len(_UNEVEN)]
     makes = [
         partial(grouped_cases.exact_grouped, nbits, group_size, 3, 2 * group_size)
-        for nbits in drawn(unknown, 2, seed) or [1 + seed % 7]
+        for nbits in drawn(unknown, 4, seed) or [1 + seed % 7]
     ]
     makes.insert(0, partial(_exact_case, widths_and_groups[0]))
     return [case for make in makes for case in fresh(make, seed)]
