@@ -20,6 +20,8 @@ _UNSEEN = {
     "each product is put in 16 bits",
     "the sum of each word is rounded to half precision",
     "codes beyond 127 are clamped",
+    "words of ones alone are skipped, but each of their codes stands for a number",
+    "the loop ends at an x of 0, but the codes behind it meet an x of their own",
     "even and odd k are exchanged (for x and for the codes)",
     "every tile begins at row 0: tile * BLOCK_N is missing (for zeros)",
     "tiles are counted from the beginning of the chunk, not of W (for zeros)",
@@ -40,6 +42,8 @@ _BEHIND = "the group is the one behind the right one (for the zero-point alone)"
 _BEFORE = "the group is the one before the right one (for the scale alone)"
 _WORDS = ("dequant_dot", "scaled_dot", "bug_1", "dequant_dot_dp4a", "dequant_dot_fp4")
 _DOTS = ("dequant_dot", "scaled_dot")
+_LINEAR = ("dequant_dot", "dequant_dot_4bit", "dequant_dot_2bit")
+_GROUPED = ("scaled_dot", "bug_2", "bug_3")
 _GROUPS = ("scaled_dot", "bug_2", "splitk_group", "splitk_scales", "gemv_revsplitk")
 _FIRST_CASE_IS_PLAIN = ("splitk_group", "splitk_scales", "mixed_mm_transposed")
 _NAMED_IN = {
@@ -54,6 +58,13 @@ _NAMED_IN = {
     _DIVIDES: (*_GROUPS, "mixed_mm_transposed"),
     _BEHIND: (*_GROUPS, "mixed_mm_transposed"),
     _BEFORE: _GROUPS,
+    "m / 2 divides integers, so that the mantissa counts only where the exponent is 0": (
+        "dequant_dot_fp4",
+    ),
+    "parentheses are missing: x multiplies the code alone, not code - zero": _LINEAR,
+    "bytes that are 0 are skipped, but their code 0 stands for 0 - zero-point": (
+        "dequant_dot_sparse",
+    ),
 }
 
 
@@ -101,9 +112,15 @@ def test_a_mistake_is_named_wherever_it_applies(words, exercises):
     {
         "words that are 0 are skipped, but each of their codes stands for 0 - zero-point": (
             "scaled_dot",
+            "dequant_dot_sparse",
         ),
         "the sign of the zero-point is lost": _DOTS,
         "the zero-point is rounded up": _DOTS,
+        "the scale is rounded to half precision": _GROUPED,
+        "the weight is rounded to bfloat16": _GROUPED,
+        "the sums are clamped to 65504, the largest half; fp32 holds larger ones": (
+            "warp_reduce_sum",
+        ),
         "the sum of each word is rounded to bfloat16": _DOTS,
         "code 3 stands for -1; codes are unsigned, so it is 3": _DOTS,
         f"a product or a sum is {CLAMPED}": ("scaled_dot",),

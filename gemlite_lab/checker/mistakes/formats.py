@@ -116,6 +116,8 @@ _FP4_MISTAKES = {
             "exponent and mantissa are swapped: the bits are sign, exponent, exponent, mantissa":
                 lambda c: (1 + c % 4 / 4) * 2.0 ** (c // 4 - 1) if c // 4 else c % 4 / 4,
             "the mantissa is ignored": lambda c: 2.0 ** (c // 2 - 1) if c > 1 else 0.0,
+            "m / 2 divides integers, so that the mantissa counts only where the exponent is 0":
+                lambda c: 2.0 ** (c // 2 - 1) if c > 1 else c * 0.5,
             "the mantissa bit counts 1, not 1/2":
                 lambda c: (1 + c % 2) * 2.0 ** (c // 2 - 1) if c > 1 else c * 1.0,
             "code 1 is 0, without the subnormal 0.5": lambda c: _MAGNITUDES[c] if c > 1 else 0.0,
@@ -146,6 +148,7 @@ _NF4_MISTAKES = {
     "the levels have the precision of bfloat16": torch.tensor(NF4.levels).bfloat16().tolist(),
     "the levels are rounded to three digits behind the point": [round(v, 3) for v in NF4.levels],
     "the levels are rounded to four digits behind the point": [round(v, 4) for v in NF4.levels],
+    "the levels are rounded to five digits behind the point": [round(v, 5) for v in NF4.levels],
 }
 SIGNED = _of_table(_SIGNED, _SIGNED_MISTAKES)
 FP4_DOT = _of_table(_FP4, _FP4_MISTAKES)

@@ -3,7 +3,7 @@
 import torch
 
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
-from gemlite_lab.checker.mistakes import fields, products, word_dots
+from gemlite_lab.checker.mistakes import fields, products, small_types, word_dots
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 from gemlite_lab.checker.mistakes.numbers_of_codes import number_mistakes
 from gemlite_lab.checker.mistakes.sums_apart import scaled_code_without_x
@@ -58,6 +58,8 @@ def mistakes_of(case):
         *products.signed_zero_mistakes(),
         *products.rounding_mistakes(),
         *products.bfloat16_mistakes(),
+        *small_types.scale_types(),
+        *small_types.late_x_mistakes(),
         Mistake(
             f"a product or a sum is {products.CLAMPED}",
             {"add": products.clamping_words},

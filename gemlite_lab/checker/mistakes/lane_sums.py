@@ -17,6 +17,7 @@ def _parts_of(case):
         "offsets": (16, 8, 4, 2, 1),
         "source": _down,
         "joined": lambda own, brought, first: own + brought,
+        "joined_last": None,
         "rounded": lambda value: value,
         "result": lambda lanes: lanes[..., 0],
     }
@@ -24,6 +25,10 @@ def _parts_of(case):
 
 def _down(offset):
     return torch.where(_LANE + offset < WARP_SIZE, _LANE + offset, _LANE)
+
+
+def _half(values):
+    return values.half().double()
 
 
 def _cut(values, bits):
@@ -36,7 +41,8 @@ def _output(parts):
     first = lanes = parts["rounded"](parts["lanes"])
     for offset in parts["offsets"]:
         brought = lanes[..., parts["source"](offset)]
-        lanes = parts["rounded"](parts["joined"](lanes, brought, first))
+        join = (offset == 1 and parts["joined_last"]) or parts["joined"]
+        lanes = parts["rounded"](join(lanes, brought, first))
     return parts["result"](lanes).T.half().double()
 
 
@@ -91,18 +97,26 @@ def _mistakes_of(case):
             lambda o, b, f: _cut(o + b, 13),
         "the sums are cut to bfloat16, which has 7 bits behind the point":
             lambda o, b, f: _cut(o + b, 16),
+        "each step brings the other sum in bfloat16": lambda o, b, f: o + b.bfloat16().double(),
+        "each step brings the other sum in half precision": lambda o, b, f: o + _half(b),
         "the sums are rounded to bfloat16": lambda o, b, f: (o + b).bfloat16().double(),
     }  # fmt: skip
+    joined_last = {
+        "the last step brings the other sum in half precision": lambda o, b, f: o + _half(b),
+        "the last step adds in half precision": lambda o, b, f: _half(_half(o) + _half(b)),
+    }
     rounded = {
-        "the sums are held in half precision": lambda v: v.half().double(),
+        "the sums are held in half precision": _half,
         "the sums are held in integers, which cut off the fraction": torch.trunc,
+        "the sums are clamped to 65504, the largest half; fp32 holds larger ones":
+            lambda v: v.clamp(-65504, 65504),
     }  # fmt: skip
     results = {
         "the sum of 32 lanes is divided by 32": lambda lanes: lanes[..., 0] / WARP_SIZE,
     }
     parts = {
-        "offsets": offsets, "source": sources, "joined": joined, "rounded": rounded,
-        "result": results,
+        "offsets": offsets, "source": sources, "joined": joined, "joined_last": joined_last,
+        "rounded": rounded, "result": results,
     }  # fmt: skip
     return [
         Mistake(words, {name: value})

@@ -14,6 +14,8 @@ def number_mistakes(middle):
     values = {
         "code minus zero-point is put in an integer, which cuts off its fraction":
             lambda code, zero: (code - zero).trunc(),
+        "code minus zero-point is rounded to half precision":
+            lambda code, zero: (code - zero).half().double(),
         "code minus zero-point is rounded to bfloat16":
             lambda code, zero: (code - zero).bfloat16().double(),
         "code 0 is skipped, but it stands for 0 - zero":
@@ -26,6 +28,7 @@ def number_mistakes(middle):
             lambda code, zero: _remainders(code, middle) - zero,
     }  # fmt: skip
     zeros = {
+        "a negative zero-point counts as 0": lambda zero: zero.clamp(min=0),
         "the zero-point is kept between 0 and the highest code": lambda zero: zero.clamp(0, top),
         "the zero-point is rounded to half precision": lambda zero: zero.half().double(),
         "the zero-point is rounded to bfloat16": lambda zero: zero.bfloat16().double(),

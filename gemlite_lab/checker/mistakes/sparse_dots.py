@@ -6,6 +6,7 @@ from gemlite_edu.packing import pack_sparse_1in2
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products, word_dots
 from gemlite_lab.checker.mistakes.model import Mistake, Model, without_twins
+from gemlite_lab.checker.mistakes.numbers_of_codes import number_mistakes
 
 _PAIRS = 4
 _PAIR = torch.arange(_PAIRS).view(-1, 1)
@@ -23,6 +24,7 @@ def parts_of(case):
         "code_bit": 0,
         "position_order": [0, 1, 2, 3],
         "is_first": lambda bit: bit == 1,
+        "kept": lambda words: 1,
         "staged": word_dots.staged(case.x, 2 * _PAIRS * WARP_SIZE),
         "places": _places(2 * _PAIR, 2 * _PAIR + 1),
         "zeros": case.zeros.double().view(-1, 1, 1, 1),
@@ -39,6 +41,7 @@ def _places(first, second):
 def output(parts):
     codes = fields.codes(parts["words"] >> parts["code_bit"], parts).double()
     weights = parts["value"](codes, parts["zero"](parts["zeros"])) * parts["counted"]
+    weights = weights * parts["kept"](parts["words"])
     bits = parts["words"] >> (parts["shift"].view(-1, 1) + parts["position_bit"])
     bits = parts["bit"](bits)[..., parts["position_order"], :]
     is_first = parts["is_first"](bits[..., parts["order"], :])
@@ -67,7 +70,12 @@ def mistakes_of(case):
             Mistake(
                 "the shift is 24 - 7 * p; a pair takes 8 bits", {"shift": 24 - 7 * _PAIR.flatten()}
             ),
+            Mistake(
+                "the shift is 25 - 7 * p; a pair takes 8 bits", {"shift": 25 - 7 * _PAIR.flatten()}
+            ),
             *_position_mistakes(),
+            *_skipped(),
+            *number_mistakes(64),
             *products.value_mistakes(64),
             *products.x_mistakes(),
             *products.type_mistakes(case.x.dtype),
@@ -77,6 +85,17 @@ def mistakes_of(case):
     )
 
 
+def _skipped():
+    """Pairs or words that are 0, which hold a code 0 and not nothing."""
+    kept = {
+        "words that are 0 are skipped, but each of their codes stands for 0 - zero-point":
+            lambda words: words != 0,
+        "bytes that are 0 are skipped, but their code 0 stands for 0 - zero-point":
+            lambda words: words >> _SHIFT.view(-1, 1) & 255 != 0,
+    }  # fmt: skip
+    return [Mistake(words, {"kept": how}, is_alone=True) for words, how in kept.items()]
+
+
 def _position_mistakes():
     j, one = _PAIR, torch.ones_like(_PAIR)
     places = {
@@ -84,6 +103,8 @@ def _position_mistakes():
             torch.stack([2 * j + torch.arange(WARP_SIZE), 2 * j + 1 + torch.arange(WARP_SIZE)]),
         "pair p meets x[p * WARP_SIZE] or the next; a pair takes two of them: 2 * p":
             _places(j, j + 1),
+        "pair p meets x[p * WARP_SIZE], whichever is kept; it is 2 * p or 2 * p + 1":
+            _places(j, j),
         "the second of pair p is taken from half a tile on, p + 4; it is 2 * p + 1":
             _places(j, j + 4),
         "every pair meets the x of the first one": _places(0 * j, one),

@@ -20,6 +20,20 @@ def scaled_code_without_x():
     )
 
 
+def zero_without_x():
+    """code * x - zero, where the zero-point never meets an x; then the scale."""
+
+    def add(x, weights):
+        of_zeros = weights.imag.expand_as(weights.real).flatten(1).sum(1)
+        return x.flatten(1) @ weights.real.flatten(1).T - of_zeros
+
+    return Mistake(
+        "parentheses are missing: x multiplies the code alone, not code - zero",
+        {"value": lambda code, zero: code + 1j * zero, "add": add},
+        is_alone=True,
+    )
+
+
 def sum_of_x(words, rounded):
     """The sum of the x of a word, by which the zero-point is multiplied, held in a small type."""
 

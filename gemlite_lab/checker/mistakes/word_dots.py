@@ -4,10 +4,11 @@ import torch
 
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
-from gemlite_lab.checker.mistakes import fields, products
+from gemlite_lab.checker.mistakes import fields, products, small_types
 from gemlite_lab.checker.mistakes.levels import wrong_levels
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 from gemlite_lab.checker.mistakes.numbers_of_codes import number_mistakes
+from gemlite_lab.checker.mistakes.sums_apart import zero_without_x
 
 _LANES = torch.arange(WARP_SIZE)
 
@@ -101,8 +102,12 @@ def mistakes_of(case):
         ),
         *products.rounding_mistakes(),
         *products.bfloat16_mistakes(),
+        *small_types.half2_mistakes(),
         *products.clamp_mistakes(),
         skipped_words(),
+        skipped_ones(),
+        zero_without_x(),
+        *small_types.late_x_mistakes(),
         *mistakes_of_any_format(case),
     ]
 
@@ -111,6 +116,14 @@ def skipped_words():
     return Mistake(
         "words that are 0 are skipped, but each of their codes stands for 0 - zero-point",
         {"kept": lambda words: words != 0},
+        is_alone=True,
+    )
+
+
+def skipped_ones():
+    return Mistake(
+        "words of ones alone are skipped, but each of their codes stands for a number",
+        {"kept": lambda words: words != fields.ALL_BITS},
         is_alone=True,
     )
 

@@ -1,0 +1,45 @@
+"""Mistakes in the type that an x, a scale, a weight or a sum goes through."""
+
+from gemlite_lab.checker.mistakes.model import Mistake
+from gemlite_lab.checker.mistakes.products import adding
+
+
+def late_x_mistakes():
+    """Mistakes in x that only some of its numbers show."""
+    xs = {
+        "the loop ends at an x of 0, but the codes behind it meet an x of their own":
+            lambda x: x * (x != 0).cumprod(2),
+        "x is rounded to bfloat16": _bfloat16,
+    }  # fmt: skip
+    return [Mistake(words, {"x": how}, is_alone=True) for words, how in xs.items()]
+
+
+def scale_types():
+    """Mistakes in the type that the scale or the weight goes through."""
+    half, cut = _half, _bfloat16
+    values = {
+        "the scale is rounded to half precision": lambda c, z, scale: (c - z) * half(scale),
+        "the scale is rounded to bfloat16": lambda c, z, scale: (c - z) * cut(scale),
+        "the weight is rounded to half precision": lambda c, z, scale: half((c - z) * scale),
+        "the weight is rounded to bfloat16": lambda c, z, scale: cut((c - z) * scale),
+    }
+    return [Mistake(words, {"value": how}, is_alone=True) for words, how in values.items()]
+
+
+def half2_mistakes():
+    words = "the products of even and of odd codes are added up in the two halves of a half2"
+    return [Mistake(words, {"add": _in_a_half2}, is_alone=True)]
+
+
+def _in_a_half2(x, weights):
+    """Each half takes a product and the sum so far, and rounds once."""
+    halves = (adding(of_sum=_half)(x[:, :, odd::2], _half(weights)[:, :, odd::2]) for odd in (0, 1))
+    return sum(halves)
+
+
+def _half(numbers):
+    return numbers.half().double()
+
+
+def _bfloat16(numbers):
+    return numbers.bfloat16().double()
