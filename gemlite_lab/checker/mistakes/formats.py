@@ -196,6 +196,8 @@ def _integer_mistakes(case):
         *products.value_mistakes(half),
         sum_of_x("the sum of the x of a word is put in a signed byte", _byte),
         Mistake("-x is put in a signed byte, which does not hold 128", {"x": lambda x: -_byte(-x)}),
+        Mistake("an x of -128 counts as -127", {"x": lambda x: x.clamp(min=-127)}, is_alone=True),
+        Mistake("the zero-point is clamped to 127", {"zero": lambda z: z.clamp(max=127)}),
         Mistake("x is unsigned: a negative x counts as 256 more", {"x": lambda x: x % 256}),
         *word_dots.mistakes_of_any_format(case),
     ]
