@@ -20,7 +20,7 @@ from gemlite_edu.runners.simulator.run import (
     show_what_it_printed,
     tensors_by_name,
 )
-from gemlite_edu.runners.simulator.runner_process import ASLEEP, DONE
+from gemlite_edu.runners.simulator.runner_process import ASLEEP
 
 _WARP_SIZE = 32
 _GRAVEST_FIRST = (
@@ -54,7 +54,7 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
     if loop and findings:
         sentence = endless_sentence(findings[0].sentence)
         findings = (text.finding(sentence, loop, 1), *findings)
-    if status == DONE and not findings:
+    if status == "done" and not findings:
         run_in_another_order()
     return Report(
         title=title,
