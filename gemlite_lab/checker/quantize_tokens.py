@@ -22,7 +22,8 @@ _SLIGHTLY = 2e-3
 class _Tokens:
     """x (M, K), and the part of its quantization that is judged.
 
-    is_exact: scales are powers of two, so x / scale is exact and may lie halfway between codes.
+    is_exact: scales are judged bit for bit. Most are powers of two, so that x / scale is exact and
+    may lie halfway between codes.
     """
 
     label: str
@@ -72,6 +73,26 @@ def _near_ties(tokens=4):
     x, scales = torch.where(is_telling, x, scales)[rows], scales[rows]
     label = f"{tokens} tokens, K = 128, float32, x next to the middle of two codes"
     return _both(label, torch.cat([x, -127 * scales], 1), True)
+
+
+def _rounded_scales(tokens=2):
+    """Tokens whose scale float32 rounds, with x that lie almost in the middle of two codes.
+
+    A scale that is not rounded gives other codes. In the last tokens the largest |x| times 1 / 127
+    is another scale.
+    """
+    largest = 1 + torch.rand(4096, 1, generator=torch.Generator().manual_seed(0))
+    scales = largest / 127
+    x = (torch.arange(127) + 0.5) * scales
+    right, wrong = torch.round(x / scales), torch.round(x.double() / (largest.double() / 127))
+    in_float64 = torch.round(x.double() / scales.double())
+    again = torch.round(x.double() * 127 / largest.double())
+    is_telling = (wrong != right) & (wrong == again) & (in_float64 == right)
+    is_other = scales != largest * (1 / 127)
+    rows = [(is_telling & which).sum(1).topk(tokens).indices for which in (~is_other, is_other)]
+    x, largest = torch.where(is_telling, x, 0)[torch.cat(rows)], largest[torch.cat(rows)]
+    label = f"{len(x)} tokens, K = 128, float32, rounded scales"
+    return _both(label, torch.cat([x, -largest], 1), True)
 
 
 def _alike():
@@ -136,6 +157,7 @@ def _cases():
         *_both("3 tokens, K = 5, float32, all x alike", torch.full((3, 5), -31.75), True),
         *_uneven(),
         *_near_ties(),
+        *_rounded_scales(),
         *_alike(),
         *_laid_otherwise(),
     ]
@@ -186,8 +208,8 @@ def _check_rounded_scales(case, scales, right):
     off = ((scales - right) / right).abs()
     if 0 < off.min() and off.max() < _SLIGHTLY:
         raise CheckFailed(
-            f"quantize_tokens is wrong on {case.label}, because scales[0] is {scales[0].item():.8g}"
-            f", expected {right[0].item():.8g}: divide the largest |x| by 127, which no rounded "
+            f"quantize_tokens is wrong on {case.label}, because scales[0] is {scales[0].item():.9g}"
+            f", expected {right[0].item():.9g}: divide the largest |x| by 127, which no rounded "
             "factor replaces"
         )
 

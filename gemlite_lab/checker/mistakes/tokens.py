@@ -11,6 +11,7 @@ _FLOORS = (1e-4, *_SMALL, 1e-7, 1e-9, 1e-15, 1e-16, 1e-20, 1e-30, 1e-38, 2.0**-1
 _SMALLEST_REACH = 1e-10  # the tokens of the exercise are no smaller
 _PARTS_OF_127 = {f"{part:g}": part for part in (0.0078, 0.00787, 0.007874, 0.0079, 0.008)} | {
     "1 / 127 in half precision": float(torch.tensor(1 / 127).half()),
+    "1 / 127, which is rounded": 1 / 127,
 }
 
 
@@ -130,6 +131,8 @@ def _mistakes_of(case):
             "x is multiplied by 127 before it is divided, and large x become infinite":
                 lambda x, scales: (x * 127 / (scales * 127)).clamp(-127, 127),
             "the scale is divided by x; x is divided by the scale": lambda x, scales: scales / x,
+            "x is divided by a scale that is not rounded yet, not by the float32 one returned":
+                lambda x, scales: x.double() / (x.double().abs().amax(1, keepdim=True) / 127),
             "x is not divided by the scale": lambda x, scales: x,
             "the sign is lost: the codes are those of |x|": lambda x, scales: (x / scales).abs(),
             "the sign of every code is the other one": lambda x, scales: -x / scales,

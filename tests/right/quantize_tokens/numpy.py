@@ -4,7 +4,7 @@ import torch
 
 def quantize_tokens(x):
     values = x.double().numpy()
-    scales = np.abs(values).max(axis=1, keepdims=True) / 127
+    scales = (np.abs(values).max(axis=1, keepdims=True) / 127).astype(np.float32)
     scales[scales == 0] = 1
     codes = np.rint(values / scales).astype(np.int8)
-    return torch.from_numpy(codes), torch.from_numpy(scales.astype(np.float32))
+    return torch.from_numpy(codes), torch.from_numpy(scales)
