@@ -42,6 +42,11 @@ def diagnosis(exercise, answer, case, actual):
     mistake = mistake_of(exercise, case, actual)
     if mistake:
         return f"\nYour output is exactly what comes out when {mistake}."
+    if _is_right_as_the_first(exercise, answer, case):
+        return (
+            f"\n{exercise.name} is right when this call is the first: it keeps something of an "
+            "earlier call, or takes memory that nobody has set, as torch.empty gives it."
+        )
     with _one_thread():  # for thousands of small products, which more threads would slow down
         made = exercise, answer, case, actual
         found = _of_models(*made, size=1) + _of_traps(exercise, answer, case)
@@ -50,7 +55,14 @@ def diagnosis(exercise, answer, case, actual):
 
 def _is_kept(exercise, answer, case, actual):
     """True if the answer has kept `actual` from an earlier case, and else would be right."""
-    if exercise.is_kernel or not _was_right_before(exercise, case, actual):
+    return _was_right_before(exercise, case, actual) and _is_right_as_the_first(
+        exercise, answer, case
+    )
+
+
+def _is_right_as_the_first(exercise, answer, case):
+    """True if the answer is right on this case in a new process. A CUDA text keeps nothing."""
+    if exercise.is_kernel or exercise.is_triton:
         return False
     answer.forget()
     return _is_right_without((), exercise, answer, case)

@@ -6,6 +6,7 @@ import torch
 
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_lab.checker import cases
+from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
 
@@ -63,6 +64,17 @@ def fresh_codes(seed):
     return again + cases.fresh(partial(cases.codes, nbits, N, K), seed)
 
 
+def fresh_whole_tiles(seed):
+    """Codes of a width of their own in whole tiles."""
+    nbits = 1 + seed % 8
+    (case,) = cases.fresh(partial(cases.codes, nbits, 16, 3 * 32 * (32 // nbits)), seed)
+    return case
+
+
+def _exchanged(seed):
+    return with_exchanges(fresh_whole_tiles(seed), "W_q", seed)
+
+
 PACK = Exercise(
     name="pack",
     notebook="02_bitpacking",
@@ -76,7 +88,7 @@ PACK = Exercise(
         "Field j goes left by 32 - nbits * (j + 1). Shift int32, not uint8, and combine with |.",
     ),
     cases=lambda: codes_cases() + _laid_otherwise(),
-    fresh=fresh_codes,
+    fresh=lambda seed: [*fresh_codes(seed), *_exchanged(seed)],
     expected=lambda case: (pack_warped_int32(case.W_q, case.nbits), None),
     run=lambda answer, case, device: answer(case.W_q, case.nbits),
     traps=ALL_CONTIGUOUS,

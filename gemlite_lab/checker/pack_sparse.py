@@ -7,9 +7,10 @@ import torch
 
 from gemlite_edu.packing import pack_sparse_1in2
 from gemlite_lab.checker.cases import fresh
+from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
-from gemlite_lab.checker.sparse_cases import real_sparse_codes, sparse_codes
+from gemlite_lab.checker.sparse_cases import TILE, real_sparse_codes, sparse_codes
 
 _SHAPES = ((3, 700), (2, 256), (5, 300), (1, 33), (2, 7), (4, 64), (2, 1100))  # N, K
 _SIZES = (
@@ -63,7 +64,20 @@ def _fresh(seed):
     K = int(torch.randint(1, _LONGEST_FRESH, (), generator=generator))
     again = fresh(partial(sparse_codes, *_SHAPES[0]), seed)
     found = again + fresh(partial(sparse_codes, N, K), seed)
-    return [_with_any_pruned(case, seed) for case in found]
+    return [_with_any_pruned(case, seed) for case in found] + _exchanged(seed)
+
+
+def _exchanged(seed):
+    """Cases that differ in four kept codes, and cases that differ in the places of four pairs."""
+    (case,) = fresh(partial(sparse_codes, 16, 2 * TILE), seed)
+    of_codes = with_exchanges(case, "W_q", seed, case.kept)
+    is_first = (torch.arange(2 * TILE) // 32 % 2 == 0).expand(16, -1)
+    of_pairs = with_exchanges(case, "kept", seed, is_first)
+    of_pairs = [
+        replace(pairs, kept=torch.where(is_first, pairs.kept, ~pairs.kept.roll(32, 1)))
+        for pairs in of_pairs
+    ]
+    return of_codes + of_pairs
 
 
 PACK_SPARSE = Exercise(

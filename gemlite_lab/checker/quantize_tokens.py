@@ -6,6 +6,7 @@ from functools import cache
 import torch
 
 from gemlite_edu.numbers.activations import scale_activations_int8
+from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, CheckFailed, Exercise
 from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
 from gemlite_lab.lesson.real_layer import real_layer
@@ -169,6 +170,8 @@ def _fresh(seed):
     x_dtype = (torch.float32, torch.bfloat16)[seed % 2]
     exponents = torch.randint(-8, 8, (M,), generator=generator).tolist()
     found = _exact(torch.float16, 8, _EXPONENTS, seed) + _exact(x_dtype, K, exponents, seed)
+    alike, _ = _exact(torch.float32, 96, exponents[:1] * 12, seed)
+    found += with_exchanges(alike, "x", seed, alike.x.abs() < _reach(alike.x))
     return [replace(case, label=f"{case.label}, seed {seed}") for case in found]
 
 

@@ -1,15 +1,16 @@
 """Exercise of notebook 02: write unpack(W_packed, nbits, K)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import torch
 
-from gemlite_edu.packing import pack_warped_int32
+from gemlite_edu.packing import pack_warped_int32, unpack_warped_int32
 from gemlite_lab.checker import cases
+from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts
-from gemlite_lab.checker.pack import codes_cases, fresh_codes
+from gemlite_lab.checker.pack import codes_cases, fresh_codes, fresh_whole_tiles
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,20 @@ def _packed(case):
     return _PackedCase(**vars(case), W_packed=pack_warped_int32(case.W_q, case.nbits))
 
 
+def _fresh(seed):
+    return [_packed(case) for case in fresh_codes(seed)] + _exchanged(seed)
+
+
+def _exchanged(seed):
+    """Words that hold the same codes, four of them exchanged."""
+    words = with_exchanges(_packed(fresh_whole_tiles(seed)), "W_packed", seed)
+    return [replace(case, W_q=_codes_of(case)) for case in words]
+
+
+def _codes_of(case):
+    return unpack_warped_int32(case.W_packed, case.nbits, case.W_q.shape[1])
+
+
 UNPACK = Exercise(
     name="unpack",
     notebook="02_bitpacking",
@@ -41,7 +56,7 @@ UNPACK = Exercise(
         "int32 >> keeps the sign, so mask with 2**nbits - 1 after the shift; cut the padding last.",
     ),
     cases=_packed_cases,
-    fresh=lambda seed: [_packed(case) for case in fresh_codes(seed)],
+    fresh=_fresh,
     expected=lambda case: (case.W_q, None),
     run=lambda answer, case, device: answer(case.W_packed, case.nbits, case.W_q.shape[1]),
     traps=ALL_CONTIGUOUS,
