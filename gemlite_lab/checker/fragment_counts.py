@@ -64,8 +64,13 @@ def right_costs(*product):
 
 
 def best_of(costs):
-    """The shape that loads the fewest bytes; among equals, the one with the least padding."""
-    return min(SHAPES, key=lambda shape: (costs[shape][0] + costs[shape][1], costs[shape][2]))
+    """The first shape of those that load the fewest bytes with the least padding."""
+    return min(SHAPES, key=lambda shape: rank_of(costs[shape]))
+
+
+def rank_of(counts):
+    """(x_bytes + W_bytes, padding) of (x_bytes, W_bytes, padding): the least is the best."""
+    return counts[0] + counts[1], counts[2]
 
 
 def fragments_of_a_warp(M, N, K, shape):

@@ -16,6 +16,7 @@ from gemlite_lab.checker import (
     all_steps,
     all_steps_trace,
     check,
+    fragment_shape,
     ternary_cases,
 )
 from gemlite_lab.checker.all_steps_schedule import Schedule
@@ -241,3 +242,12 @@ def test_padding_is_what_goes_into_no_output():
     found = cut(5, 40, 16, 1, 2, "16x16x16")
     inside = [(m, n) for m in range(16) for n in range(64) if m < 5 and n < 40]
     assert (found.tiles, found.padding) == (2, (16 * 64 - len(inside)) * 16)
+
+
+@pytest.mark.parametrize("best", SHAPES)
+def test_any_of_the_shapes_that_are_equally_good_is_the_best(best):
+    costs = right_costs(98, 178, 64, 4, 2)
+    case = fragment_shape._best(((98, 178, 64, 4, 2),))
+    output = fragment_shape._run(lambda *product: (best, costs), case, "cpu")
+    is_right = torch.equal(output, EXERCISES["fragment_shape"].expected(case)[0])
+    assert is_right == (best != "32x8x16")
