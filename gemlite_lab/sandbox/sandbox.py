@@ -5,6 +5,7 @@ import os
 import pickle
 import select
 import sys
+from collections import deque
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,10 +17,12 @@ from gemlite_edu.runners.simulator.run import show_what_it_printed
 from gemlite_lab.sandbox.children import take_child
 from gemlite_lab.sandbox.messages import receive, send, unpacked
 
-_SLEEPING = ("S", "T", "D")  # states of a process that does not compute, as proc(5) has them
-SECONDS = 20.0  # of processor time, for one call
+_SLEEPING = ("S", "T", "D")  # states of a thread that does not compute, as proc(5) has them
+SECONDS = 10.0  # of processor time, for one call
+_STOPPED = ("endless", "asleep")  # kinds of errors of a call that did not end by itself
 _PART_SECONDS = 100.0  # after which a message that has begun is given up
-_ASLEEP_SECONDS = 10.0  # after which a process that sleeps and has computed nothing is stopped
+_ASLEEP_SECONDS = 10.0  # of sleep, within twice that time, after which a process is stopped
+_LOOK_SECONDS = 0.1  # from one look at whether it sleeps to the next
 
 
 class AnswerError(Exception):
@@ -37,7 +40,9 @@ class Sandbox:
     comes. is_confined: without it, the process may also write files and start programs, as Triton
     does for a GPU.
 
-    A call raises AnswerError if the answer does. What the answer prints appears at the end.
+    A call raises AnswerError if the answer does. Once a call had to be stopped, each later one
+    raises its error at once: whoever looks for the mistake need not wait again. What the answer
+    prints appears at the end.
     """
 
     def __init__(self, answer, packages=(), module=None, is_confined=True):
@@ -49,7 +54,7 @@ class Sandbox:
             "is_confined": is_confined,
             "seconds": SECONDS,
         }
-        self._child, self._process = None, None
+        self._child, self._process, self._stopped = None, None, None
 
     def __enter__(self):
         return self
@@ -63,6 +68,15 @@ class Sandbox:
 
     def run(self, function, *arguments):
         """What `function(answer, *arguments)` returns there; it stands in one of `packages`."""
+        if self._stopped:
+            raise self._stopped
+        try:
+            return self._run(function, arguments)
+        except AnswerError as error:
+            self._stopped = error if error.kind in _STOPPED else None
+            raise
+
+    def _run(self, function, arguments):
         if self._child is None:
             self._begin()
         try:
@@ -84,13 +98,13 @@ class Sandbox:
 
     def _wait(self):
         """Wait until the answer has said something. A busy machine stops none that computes."""
-        last = None
-        while not select.select([self._child.connection], [], [], _ASLEEP_SECONDS)[0]:
-            state, *times = _state_of(self._process)
-            if state in _SLEEPING and times == last:
+        looks = round(_ASLEEP_SECONDS / _LOOK_SECONDS)
+        was_asleep = deque(maxlen=2 * looks)
+        while not select.select([self._child.connection], [], [], _LOOK_SECONDS)[0]:
+            was_asleep.append(all(state in _SLEEPING for state in _states_of(self._process)))
+            if sum(was_asleep) >= looks:
                 self._end()
                 raise AnswerError("asleep", "")
-            last = times
 
     def _read(self, content, arguments):
         try:
@@ -128,10 +142,11 @@ class Sandbox:
             show_what_it_printed(printed.read().decode(errors="replace"), advice="")
 
 
-def _state_of(process):
-    """(state, ticks of processor time in its own code, in the kernel's); see proc(5), "stat"."""
-    text = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
-    return text[0], text[11], text[12]
+def _states_of(process):
+    """The states of its threads, each a letter; see proc(5), "stat". Threads may end meanwhile."""
+    for path in Path(f"/proc/{process}/task").glob("*/stat"):
+        with suppress(OSError):
+            yield path.read_text().rpartition(") ")[2][0]
 
 
 def _pickled(answer):

@@ -113,9 +113,34 @@ def test_a_loop_that_never_ends_is_stopped_and_its_line_told(body, monkeypatch):
     assert error.kind == "endless" and error.line in body
 
 
-def test_an_answer_that_sleeps_is_stopped(monkeypatch):
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "__import__('time').sleep(999)",
+        "[__import__('time').sleep(0.001) for _ in iter(int, 1)]",
+        "__import__('threading').Event().wait(999)",
+    ],
+)
+def test_an_answer_that_sleeps_is_stopped(statement, monkeypatch):
     monkeypatch.setattr(sandbox, "_ASLEEP_SECONDS", 0.5)
-    assert error_of(answer_with("__import__('time').sleep(999)"), 1).kind == "asleep"
+    assert error_of(answer_with(statement), 1).kind == "asleep"
+
+
+def test_an_answer_that_naps_between_its_work_is_not_stopped(monkeypatch):
+    monkeypatch.setattr(sandbox, "_ASLEEP_SECONDS", 0.5)
+    with Sandbox(answer_with("import time; time.sleep(0.3); [0 for _ in range(10**6)]")) as napping:
+        assert napping(1) == 1
+
+
+def test_after_a_call_that_was_stopped_none_runs(monkeypatch):
+    monkeypatch.setattr(sandbox, "SECONDS", 0.2)
+    with Sandbox(answer_with("while x > 1: pass")) as sandboxed:
+        assert sandboxed(1) == 1
+        for number in (2, 1):
+            with pytest.raises(AnswerError) as caught:
+                sandboxed(number)
+            assert caught.value.kind == "endless"
+            sandboxed.forget()
 
 
 def test_an_interrupt_of_the_learner_ends_the_process_and_is_passed_on():

@@ -14,7 +14,6 @@ from gemlite_edu.runners.simulator.local_arrays import overrun_local
 from gemlite_edu.runners.simulator.names_of_report import Names
 from gemlite_edu.runners.simulator.report import Phase, Report
 from gemlite_edu.runners.simulator.run import (
-    SAME_AGAIN,
     count_workers,
     run_once,
     show_what_it_printed,
@@ -23,6 +22,7 @@ from gemlite_edu.runners.simulator.run import (
 from gemlite_edu.runners.simulator.runner_process import ASLEEP
 
 _WARP_SIZE = 32
+_STOPPED = ("endless", ASLEEP)  # beginnings of the status of a run that did not end by itself
 _GRAVEST_FIRST = (
     *("outside", "misaligned", "left", "barriers", "pending", "race", "kept", "unwritten"),
 )
@@ -38,15 +38,16 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
     workers = count_workers(launch)
     run_in_another_order = again_in_another_order(library, arguments, launch, time_limit)
     raw, printed = run_once(library, arguments, launch, time_limit, workers, sites)
-    if workers > 1 and ("\nfinding " in raw or not _status(raw).startswith(SAME_AGAIN)):
+    is_stopped = _status(raw).startswith(_STOPPED)
+    if workers > 1 and not is_stopped and ("\nfinding " in raw or _status(raw) != "done"):
         # One worker finds the errors in the order of the blocks, so every run reports the same.
         again, printed = run_once(library, arguments, launch, time_limit, 1, sites)
-        raw = raw if _status(again).startswith(("endless", ASLEEP)) else again
+        raw = raw if _status(again).startswith(_STOPPED) else again
     show_what_it_printed(printed)
     text = Names(library, source, tensors_by_name(arguments), launch)
     *rows, status = raw.splitlines()
     findings = _findings(rows, status, text, time_limit, printed)
-    if not status.startswith(("endless", ASLEEP)):
+    if not status.startswith(_STOPPED):
         run = (arguments, launch, time_limit)
         found = overrun_local(library, raw, source, *run) or unwritten_local(library, raw, *run)
         findings = (*([text.finding(found[1], found[0], 1)] if found else []), *findings)
