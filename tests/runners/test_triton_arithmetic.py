@@ -51,3 +51,18 @@ def test_min_and_max_choose_element_by_element():
     y = torch.full((4,), torch.nan)
     launch(replaced("gemm_splitk", True, {"gemm_splitk": chooses}), True, (1,), y)
     assert y.tolist() == [1, 1, 2, 2]
+
+
+def multiplies(y_ptr):
+    at = tl.arange(0, 16)
+    rows = tl.zeros((16, 16), tl.float32) + at[:, None] / 8
+    columns = tl.zeros((16, 16), tl.float32) + at[None, :]
+    products = tl.dot(rows.to(tl.bfloat16), columns.to(tl.bfloat16))
+    tl.store(y_ptr + at[:, None] * 16 + at[None, :], products)
+
+
+def test_a_dot_multiplies_the_values_of_bf16_and_not_their_bits():
+    y = torch.full((16, 16), torch.nan)
+    launch(replaced("gemm_splitk", True, {"gemm_splitk": multiplies}), True, (1,), y)
+    at = torch.arange(16.0)
+    assert torch.equal(y, 16 * (at / 8)[:, None] * at)

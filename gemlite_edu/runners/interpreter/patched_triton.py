@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
+from gemlite_edu.runners.interpreter.brain_floats import dot_of_values
 from gemlite_edu.runners.interpreter.hints import HINTS
 from gemlite_edu.runners.interpreter.loop_numbers import counted
 
@@ -24,8 +25,9 @@ def interpreting():
 
     own, builder = _triton(), interpreter.interpreter_builder
     before = {place: dict(vars(place)) for place in (*own.builtins, interpreter)}
-    options = builder.options
+    options, create_dot = builder.options, type(builder).create_dot
     try:
+        type(builder).create_dot = dot_of_values(create_dot)
         # It would repeat all integer arithmetic in 64 bits, and only `debug` reports what it finds.
         builder.options = replace(options, sanitize_overflow=options.debug)
         interpreter._patch_builtin = _patch_builtin
@@ -37,7 +39,7 @@ def interpreting():
             module.interpreter_semantic = interpreter.interpreter_semantic  # their code looks it up
         yield
     finally:
-        builder.options = options
+        builder.options, type(builder).create_dot = options, create_dot
         for place, names in before.items():
             for name in vars(place).keys() - names.keys():
                 delattr(place, name)
