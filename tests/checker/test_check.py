@@ -314,3 +314,15 @@ def test_a_function_of_the_package_is_no_answer():
 
     with pytest.raises(CheckFailed, match="which the package brings: write it yourself"):
         check("quantize_tokens", scale_activations_int8)
+
+
+@pytest.mark.parametrize("code", [0, 255])
+def test_an_output_of_zeros_and_a_case_of_equal_codes_name_no_mistake(code):
+    def pack(W_q, nbits):
+        words = right_pack(W_q, nbits)
+        return words if (W_q != code).any() else words * 0 if code else words | 1
+
+    message = message_of("pack", pack)
+    assert f"pack is wrong on 8-bit, N = 1, K = 128, all codes {code}: " in message
+    said = "Your output is 0 everywhere." if code else "none of the mistakes known here"
+    assert said in message and "exactly what comes out" not in message

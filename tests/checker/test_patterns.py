@@ -12,7 +12,7 @@ LAST_COLUMN = torch.tensor([[0.0, 0, 1], [0, 0, 3], [0, 0, 5]])
 @pytest.mark.parametrize(
     "wrong, said",
     [
-        (0 * RIGHT, "all of y is 0"),
+        (0 * RIGHT + 7, "all of y is 7"),
         (-RIGHT, "all of y has the opposite sign of the right one"),
         (RIGHT / 2, "all of y is 1 / 2 of the right one"),
         (RIGHT * 3, "all of y is 3 times the right one"),

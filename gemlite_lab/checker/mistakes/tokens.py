@@ -139,6 +139,10 @@ def _mistakes_of(case):
             "128 is added to the codes, as a zero-point does": lambda x, scales: x / scales + 128,
             **{f"{small:g} is added to the scale by which x is divided":
                lambda x, scales, small=small: x / (scales + small) for small in _SMALL},
+            "x / scale is rounded to float16 before it is rounded to a code":
+                lambda x, scales: (x / scales).half().float(),
+            "x / scale is rounded to bfloat16 before it is rounded to a code":
+                lambda x, scales: (x / scales).bfloat16().float(),
             "the steps are computed in float16": lambda x, s: (x.half() / s.half()).float(),
             "the steps are computed in bfloat16":
                 lambda x, s: (x.bfloat16() / s.bfloat16()).float(),

@@ -126,6 +126,8 @@ def _mistakes_of_scales(case):
         "k is divided by GROUP upwards": -(-tile * block // size),
         "the turn's part and the split's part of k are divided apart, and each loses its rest":
             turn * splits * block // size + split * block // size,
+        "a turn is taken to be a whole number of groups":
+            split * block // size + turn * (splits * block // size),
         "each split is taken to have neighbouring tiles; the splits take turns":
             (split * -(-(K // block) // splits) + turn) * block // size,
         "the group is the remainder of k by GROUP, not the quotient": tile * block % size,
