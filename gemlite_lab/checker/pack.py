@@ -9,6 +9,7 @@ from gemlite_lab.checker import cases
 from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
+from gemlite_lab.checker.usual_sizes import usual_sizes
 
 _SHAPES = (  # nbits, N, K
     *((4, 3, 1000), (4, 2, 256), (4, 1, 33), (2, 2, 1100), (8, 5, 300)),
@@ -55,13 +56,20 @@ def _lone_bits(nbits):
 
 
 def fresh_codes(seed):
-    """Other codes in the shape of the first case, and codes of a width and a shape of their own."""
+    """Other codes in the shape of the first case, of a shape of their own, and of usual sizes.
+
+    The width of each is drawn, but that of the first.
+    """
     generator = torch.Generator().manual_seed(seed)
     nbits = int(torch.randint(1, 9, (), generator=generator))
     N = int(torch.randint(1, _MOST_FRESH_ROWS, (), generator=generator))
     K = int(torch.randint(1, _LONGEST_FRESH, (), generator=generator))
     again = cases.fresh(partial(cases.codes, *_SHAPES[0]), seed)
-    return again + cases.fresh(partial(cases.codes, nbits, N, K), seed)
+    found = again + cases.fresh(partial(cases.codes, nbits, N, K), seed)
+    for N, K in usual_sizes(seed):
+        nbits = int(torch.randint(1, 9, (), generator=generator))
+        found += cases.fresh(partial(cases.codes, nbits, N, K), seed)
+    return found
 
 
 def fresh_whole_tiles(seed):

@@ -11,6 +11,7 @@ from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
 from gemlite_lab.checker.sparse_cases import TILE, real_sparse_codes, sparse_codes
+from gemlite_lab.checker.usual_sizes import usual_sizes
 
 _SHAPES = ((3, 700), (2, 256), (5, 300), (1, 33), (2, 7), (4, 64), (2, 1100))  # N, K
 _SIZES = (
@@ -64,6 +65,8 @@ def _fresh(seed):
     K = int(torch.randint(1, _LONGEST_FRESH, (), generator=generator))
     again = fresh(partial(sparse_codes, *_SHAPES[0]), seed)
     found = again + fresh(partial(sparse_codes, N, K), seed)
+    for N, K in usual_sizes(seed):
+        found += fresh(partial(sparse_codes, N, K), seed)
     return [_with_any_pruned(case, seed) for case in found] + _exchanged(seed)
 
 

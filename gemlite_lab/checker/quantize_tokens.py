@@ -9,9 +9,11 @@ from gemlite_edu.numbers.activations import scale_activations_int8
 from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, CheckFailed, Exercise
 from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
+from gemlite_lab.checker.usual_sizes import usual_sizes
 from gemlite_lab.lesson.real_layer import real_layer
 
 _PARTS = ("x_q", "scales")  # in the order in which they are judged
+_DTYPES = torch.float16, torch.bfloat16, torch.float32
 _CODES = (0.25, 0.5, 0.75, 1.5, 2.5, 3.0, 17.75, 40.5, 41.5, 63.25, 64.25, 99.5, 100.25, 126.5)
 _EXPONENTS = (0, -3, -5, 2, -1, 7, -8, 1)
 _NEAR_A_TIE = 1e-4
@@ -170,7 +172,11 @@ def _fresh(seed):
     x_dtype = (torch.float32, torch.bfloat16)[seed % 2]
     exponents = torch.randint(-8, 8, (M,), generator=generator).tolist()
     found = _exact(torch.float16, 8, _EXPONENTS, seed) + _exact(x_dtype, K, exponents, seed)
-    alike, _ = _exact(torch.float32, 96, exponents[:1] * 12, seed)
+    for N, K in usual_sizes(seed):
+        x_dtype = _DTYPES[int(torch.randint(0, 3, (), generator=generator))]
+        exponents = torch.randint(-8, 8, (N,), generator=generator).tolist()
+        found += _exact(x_dtype, K, exponents, seed)[:1]
+    alike, _ = _exact(torch.float32, 96, (seed % 9,) * 12, seed)
     found += with_exchanges(alike, "x", seed, alike.x.abs() < _reach(alike.x))
     return [replace(case, label=f"{case.label}, seed {seed}") for case in found]
 
