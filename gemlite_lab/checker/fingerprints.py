@@ -49,6 +49,11 @@ def mistake_of(exercise, case, output):
     return None
 
 
+def is_known_once(exercise, mistake):
+    """True if only one output of this mistake is known."""
+    return list(_known(exercise.name).values()).count(mistake) == 1
+
+
 def path_of(name):
     """The file with the fingerprints of this exercise."""
     return FOLDER / f"{name}.json"

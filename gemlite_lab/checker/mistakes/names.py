@@ -60,7 +60,9 @@ def explanations(exercise, answer, case, actual, size):
     """[(mistake in words, ...), ...]: sets of `size` mistakes, 1 or 2, that may give `actual`.
 
     Where several sets of mistakes give it, the answer runs on other cases, on which they differ.
-    Two mistakes that give an output of one number have to give that of the other cases too.
+    Two mistakes that give an output of one number have to give that of the other cases too. Cases
+    before this one, in which the answer was right, contradict a mistake that is wrong there; where
+    kernels take long to judge, only an output of few numbers is held to that.
     """
     if exercise.name not in MODELS:
         return []
@@ -71,7 +73,7 @@ def explanations(exercise, answer, case, actual, size):
         return []
     model, is_equal = MODELS[exercise.name], _equality(exercise, case)
     found = model.explanations(case, actual, is_equal, size)
-    if actual.numel() <= _FEW:
+    if actual.numel() <= _FEW or not exercise.is_kernel:
         found = [words for words in found if _fits_what_was_right(exercise, case, words)]
     fitted = None if found or size > 1 else model.fitted(case, actual, is_equal)
     if fitted:
@@ -94,7 +96,7 @@ def explanations(exercise, answer, case, actual, size):
 def _fits_what_was_right(exercise, case, words):
     """True if these mistakes leave the cases before this one right, in which the answer was right.
 
-    An output of few numbers may be that of another mistake by chance.
+    An output may be that of another mistake by chance.
     """
     before = takewhile(lambda other: other.label != case.label, exercise.cases())
     return all(
