@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from gemlite_lab.bench import roofline
+from gemlite_lab.checker.alike_numbers import alike
 from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, Exercise, number
 
 _TOLERANCE = 1e-4
@@ -68,7 +69,20 @@ def _fresh(seed):
         int(torch.randint(1, end, (), generator=generator))
         for end in (9000, 99, 20, 5000, 5000, 1000, 9)
     )
-    return [_Batches(N, 128 * groups, (M, M + more), read_gb_per_s, matmul_tflops, nbits)]
+    drawn = _Batches(N, 128 * groups, (M, M + more), read_gb_per_s, matmul_tflops, nbits)
+    return [drawn, *_with_alike_arguments()]
+
+
+def _with_alike_arguments():
+    """Cases of one M in which two arguments have the same sum or product as in the first one."""
+    base = _Batches(512, 1024, (64,), 300, 30, fixed_bytes=900_000)
+    names = "N", "K", "read_gb_per_s", "matmul_tflops", "fixed_bytes"
+    own = {name: getattr(base, name) for name in names} | {"M": 64}
+    found = [base]
+    for other in alike(own, dict.fromkeys(own, 1)):
+        M = other.pop("M", 64)
+        found.append(replace(base, Ms=(M,), **other))
+    return found
 
 
 def _right_tflops(M, case):

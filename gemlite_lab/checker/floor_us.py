@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from gemlite_lab.bench import roofline
+from gemlite_lab.checker.alike_numbers import alike
 from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, Exercise, number
 
 _TOLERANCE = 1e-4
@@ -53,7 +54,15 @@ def _fresh(seed):
     nbits, rows, groups, group_size, read_gb_per_s = (
         int(torch.randint(1, end, (), generator=generator)) for end in (9, 2000, 99, 200, 5000)
     )
-    return [_Layer(nbits, 8 * rows, groups * group_size, group_size, read_gb_per_s)]
+    layer = _Layer(nbits, 8 * rows, groups * group_size, group_size, read_gb_per_s)
+    base = _Layer(4, 1024, 2048, 64, 512)
+    steps = {"nbits": 1, "N": 128, "K": 128, "group_size": 1, "read_gb_per_s": 1}
+    others = (replace(base, **changed) for changed in alike(vars(base), steps))
+    return [layer, base, *filter(_is_possible, others)]
+
+
+def _is_possible(layer):
+    return layer.nbits <= 8 and layer.K % layer.group_size == 0
 
 
 def _expected(layer):

@@ -9,6 +9,7 @@ from functools import cache
 
 import torch
 
+from gemlite_lab.checker.alike_numbers import alike
 from gemlite_lab.checker.exercise import CheckFailed, Exercise, number
 from gemlite_lab.checker.fragment_counts import (
     COUNTS,
@@ -98,7 +99,11 @@ def _fresh(seed):
         int(torch.randint(1, end, (), generator=generator)) for end in (300, 300, 99, 5, 5)
     )
     products = ((M, N, 16 * steps, rows, columns),)
-    return [_costs(*products), _best(products)]
+    own = dict(zip(_ARGUMENTS, *products, strict=True))
+    others = alike(own, dict(zip(_ARGUMENTS, (1, 1, 16, 1, 1), strict=True)))
+    return [_costs(*products), _best(products)] + [
+        _costs(tuple((own | other).values())) for other in others
+    ]
 
 
 def _output(case, costs_of, best=best_of):
