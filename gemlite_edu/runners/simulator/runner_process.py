@@ -46,7 +46,8 @@ class RunnerProcess:
         """(the process's report, or ASLEEP; the text that the kernel printed).
 
         time_limit: seconds of processor time per worker; seconds: of the clock, after which the
-        report is ASLEEP; order: as in `run_once`. If the launch is done, outputs are written, and the process `can_go_on`.
+        report is ASLEEP; order: as in `run_once`. If the launch is done, outputs are written, and
+        the process `can_go_on`.
         """
         self.can_go_on = False
         offsets = self._room.write(arguments)
