@@ -20,7 +20,7 @@ def plane_tiles(layout, tile=0):
     name = f"{layout.nbits}-bit, words of {layout.word_bits} bits, tile {tile} of {tiles}"
     print(f"{name}: {layout.fields} planes of {layout.depth} codes in {layout.depth} words")
     for field, plane in enumerate(planes):
-        lowest = layout.shift(field)
+        lowest = field * layout.low_bits
         bits = f"{lowest + layout.low_bits - 1}-{lowest}"
         print(f"plane {field:>2}, bits {bits:>5}: {_as_text(plane, layout)}")
     _draw(planes, layout, f"{name}: a column is a word, its lowest field on top")
