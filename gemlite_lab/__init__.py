@@ -7,7 +7,14 @@ from importlib import import_module
 
 _NAMES_OF = {
     "lesson": ("predict", "read", "read_triton", "recall", "reveal"),
+    "lesson.generate": ("generate", "output_rows"),
+    "lesson.llama": ("Cache", "Llama"),
+    "lesson.parses": ("cut_unfinished", "parses"),
     "lesson.real_layer": ("LAYERS", "real_layer"),
+    "lesson.small_llama": (
+        *("bits_per_byte", "calibration", "encode", "held_out", "prompt", "small_llama"),
+        "tokenizer",
+    ),
     "lesson.toy_card": ("ToyCard",),
     "lesson.triton_names": ("load_tile", "planes_sum", "scaled", "shifted", "tile_sum"),
     "draw": ("show",),

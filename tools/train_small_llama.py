@@ -1,6 +1,6 @@
 """Train the small Llama; it needs PyTorch, and a GPU to be done in ten minutes.
 
-    python tools/train_small_llama.py --dropout 0.1 --minutes 9 --out build/small_llama/trained
+    python tools/train_small_llama.py      (writes build/small_llama/trained/)
 
 It reads the tokens that tools/small_llama_text.py prepared, and writes weights.pt, from the step
 with the best validation, and curve.json. tools/export_small_llama.py turns these into the model of
@@ -93,7 +93,7 @@ def save(model, curve, arguments, folder):
 def write_curve(curve, arguments, folder):
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else platform.processor()
     record = {
-        "arguments": {name: str(value) for name, value in vars(arguments).items()},
+        "arguments": {n: v for n, v in vars(arguments).items() if not isinstance(v, Path)},
         "config": vars(Config()),
         "device": device,
         "torch": torch.__version__,
@@ -122,6 +122,7 @@ def train(arguments):
     curve, best, waited, nats = [], math.inf, 0, []
     batches = windows(tokens["train"], a.context, a.batch, generator)
     for step in range(steps + 1):
+        # Where the clock is ahead of the steps, the learning rate falls by the clock.
         done = max(step / steps, (time.monotonic() - START) / (60 * a.minutes))
         if step % a.every == 0 or done >= 1:
             total = validation_nats(model, tokens["validation"], a.context, a.batch)
@@ -153,13 +154,13 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "small_llama" / "trained")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=9.0, help="at most, from the start on")
-    parser.add_argument("--epochs", type=float, default=100.0)
+    parser.add_argument("--epochs", type=float, default=115.0)
     parser.add_argument("--steps", type=int, help="in place of epochs")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--context", type=int, default=2048)
     parser.add_argument("--rate", type=float, default=3e-3)
     parser.add_argument("--decay", type=float, default=0.1)
-    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--dropout", type=float, default=0.2)
     parser.add_argument("--every", type=int, default=100, help="steps between two validations")
     parser.add_argument("--patience", type=int, default=40, help="validations without a gain")
     parser.add_argument("--eager", action="store_true", help="without torch.compile")
