@@ -1,15 +1,10 @@
-"""transformers loads the small Llama and its tokenizer, and gives our logits.
+"""transformers loads the small Llama and its tokenizer, and gives our logits."""
 
-It runs where transformers 5 is; CONTRIBUTING.md says how to get it.
-"""
-
-import pytest
 import torch
+import transformers
 
 from gemlite_lab import encode, held_out, small_llama, tokenizer
 from gemlite_lab.lesson.small_llama import FOLDER
-
-transformers = pytest.importorskip("transformers", minversion="5")
 
 
 def test_transformers_gives_the_logits_of_the_readable_model():

@@ -1,7 +1,6 @@
 """With transformers: save_pretrained and from_pretrained give the same logits, or raise.
 
-transformers is optional, and `make test` does not install it: these tests need an environment that
-has it, such as `.venv/bin/python -m pip install 'transformers>=5,<6'` makes.
+transformers is optional in the package; `make test` installs it for these tests.
 """
 
 import json
@@ -10,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -27,7 +25,6 @@ from gemlite_edu import (
 )
 
 ROOT = Path(__file__).parent.parent.parent
-pytestmark = pytest.mark.skipif(find_spec("transformers") is None, reason="needs transformers")
 
 SAVE = """
 import sys, torch
@@ -176,7 +173,6 @@ def test_a_packed_layer_cannot_be_offloaded_and_others_can(saved, tmp_path):
     import torch
     from transformers import AutoModelForCausalLM
 
-    pytest.importorskip("accelerate")
     options = dict(
         offload_folder=tmp_path / "off", pretrained_model_name_or_path=saved / "own False"
     )
