@@ -17,13 +17,8 @@ from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
 from gemlite_edu.operators.triton_product import Epilogue, matmul
 from gemlite_edu.operators.weight import PackedWeight
-from gemlite_edu.packing.plane_tiles import (
-    PlainTiles,
-    PlaneTiles,
-    best_layout,
-    pack_with_high,
-    tile_plain,
-)
+from gemlite_edu.packing.plain_tiles import PlainTiles, tile_plain
+from gemlite_edu.packing.plane_tiles import PlaneTiles, best_layout, pack_with_high
 
 FP16, BF16, FP32, INT8, INT32 = (
     torch.float16,

@@ -15,7 +15,8 @@ from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.operators import estimate
 from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMV_FAST
 from gemlite_edu.packing.piece_tiles import PieceTiles
-from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
+from gemlite_edu.packing.plain_tiles import PlainTiles
+from gemlite_edu.packing.plane_tiles import PlaneTiles
 from gemlite_edu.runners import cuda
 
 FAST = {"GEMV_FAST": GEMV_FAST, "GEMM_FAST": GEMM_FAST}  # {matmul type: `CudaProduct`}

@@ -12,7 +12,8 @@ from gemlite_edu.numbers.dtypes import DType, name_of
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.operators.choose import Problem, machine_for_cuda, triton_reads
 from gemlite_edu.packing.piece_tiles import PieceTiles
-from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
+from gemlite_edu.packing.plain_tiles import PlainTiles
+from gemlite_edu.packing.plane_tiles import PlaneTiles
 from gemlite_edu.packing.rows_cols import WORD_DTYPES
 
 _INPUTS = (DType.FP16, DType.BF16, DType.FP8, DType.FP8e5, DType.INT8)

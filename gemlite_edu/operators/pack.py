@@ -22,7 +22,8 @@ from gemlite_edu.operators.weight import (
     levels_fit_16_bits,
 )
 from gemlite_edu.packing.piece_tiles import PieceTiles, pack_piece_tiles
-from gemlite_edu.packing.plane_tiles import PlaneTiles, best_layout, pack_with_high, tile_plain
+from gemlite_edu.packing.plain_tiles import tile_plain
+from gemlite_edu.packing.plane_tiles import PlaneTiles, best_layout, pack_with_high
 from gemlite_edu.packing.rows_cols import unpack_over_cols, unpack_over_rows
 
 INT32_RULE = "output_dtype INT32 is for INT8 x without any scales or bias"

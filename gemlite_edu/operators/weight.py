@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import torch
 
 from gemlite_edu.numbers.weight_modes import WeightMode
-from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles, best_layout, pack_with_high
+from gemlite_edu.packing.plain_tiles import PlainTiles
+from gemlite_edu.packing.plane_tiles import PlaneTiles, best_layout, pack_with_high
 
 _EXACT_IN_FLOAT32, _EXACT_IN_FLOAT16, _LARGEST_INT8 = 2**24, 2**11, 128
 

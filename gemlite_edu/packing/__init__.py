@@ -6,6 +6,7 @@ Each format has its file, and these kernels and libraries use it:
     bit_planes          gemv_a16w3_planes
     sparse_1in2         the CUDA kernels for 1:2 sparse weights
     plane_tiles         the fast CUDA kernels, and the Triton kernels
+    plain_tiles         the Triton kernels, for numbers that are not packed
     piece_tiles         the fast CUDA kernels, for 3, 5, 6 and 7 bits
     rows_cols           GemLite's Triton version, GPTQ
     bitnet_2bit         the CUDA kernels for ternary weights; bitnet_fragments: BitMedViT's orders
@@ -23,7 +24,8 @@ from gemlite_edu.packing.bitnet_fragments import (
 )
 from gemlite_edu.packing.int4_pairs import Int4Pairs, pack_2xint4, unpack_2xint4
 from gemlite_edu.packing.piece_tiles import PieceTiles
-from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles, tile_plain
+from gemlite_edu.packing.plain_tiles import PlainTiles, tile_plain
+from gemlite_edu.packing.plane_tiles import PlaneTiles
 from gemlite_edu.packing.rows_cols import (
     OverCols,
     OverRows,

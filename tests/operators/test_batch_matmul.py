@@ -11,7 +11,8 @@ from triton_cases import example, is_right, make_case
 from gemlite_edu.kernels.machine import H200, Machine
 from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMV_FAST
 from gemlite_edu.operators.triton_product import Epilogue
-from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
+from gemlite_edu.packing.plain_tiles import PlainTiles
+from gemlite_edu.packing.plane_tiles import PlaneTiles
 
 FP16, BF16, FP32 = torch.float16, torch.bfloat16, torch.float32
 takes = GEMM_FAST.takes

@@ -18,7 +18,8 @@ from gemlite_edu.operators.choose import (
     choose,
     limits,
 )
-from gemlite_edu.packing.plane_tiles import PlainTiles, best_layout
+from gemlite_edu.packing.plain_tiles import PlainTiles
+from gemlite_edu.packing.plane_tiles import best_layout
 
 FROZEN = Path(__file__).parent.parent / "frozen" / "choices.json"
 ROWS = (1, 2, 4, 5, 8, 9, 16, 64, 65, 128, 200, 256, 384, 512, 700, 768, 1024, 1025, 4096)

@@ -14,7 +14,8 @@ from gemlite_edu.operators import cuda_product as module
 from gemlite_edu.operators.cuda_product import GEMV_FAST
 from gemlite_edu.operators.triton_product import Epilogue
 from gemlite_edu.operators.weight import PackedWeight
-from gemlite_edu.packing.plane_tiles import PlainTiles, PlaneTiles
+from gemlite_edu.packing.plain_tiles import PlainTiles
+from gemlite_edu.packing.plane_tiles import PlaneTiles
 
 takes = GEMV_FAST.takes
 VOLTA, OLDEST = Machine((7, 0), 80), Machine(TURING, 40)

@@ -5,16 +5,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gemlite_edu.packing.plain_tiles import PlainTiles, tile_plain, untile_plain
 from gemlite_edu.packing.plane_tiles import (
     DEPTH,
-    PlainTiles,
     PlaneTiles,
     best_layout,
     pack_plane_tiles,
     pack_with_high,
-    tile_plain,
     unpack_plane_tiles,
-    untile_plain,
 )
 
 WIDTHS = [1, 2, 3, 4, 8]

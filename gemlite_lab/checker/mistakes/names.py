@@ -11,9 +11,10 @@ from gemlite_lab.checker.mistakes.four_codes import FOUR_CODES
 from gemlite_lab.checker.mistakes.grouped_dots import GROUPED_DOT
 from gemlite_lab.checker.mistakes.lane_sums import LANE_SUMS
 from gemlite_lab.checker.mistakes.limits import FLOOR, ROOFLINE
-from gemlite_lab.checker.mistakes.packing import PACK, PACK_SPARSE, UNPACK
+from gemlite_lab.checker.mistakes.packing import PACK, UNPACK
 from gemlite_lab.checker.mistakes.pairs import PAIR, PAIR_TABLE
 from gemlite_lab.checker.mistakes.sparse_dots import SPARSE_DOT
+from gemlite_lab.checker.mistakes.sparse_packing import PACK_SPARSE
 from gemlite_lab.checker.mistakes.tiles import UNPACK_TILE
 from gemlite_lab.checker.mistakes.tokens import TOKENS
 from gemlite_lab.checker.mistakes.transposed import TRANSPOSED

@@ -1,4 +1,4 @@
-"""Mistakes in pack, unpack and pack_sparse: the fields of a word, and the place of each code."""
+"""Mistakes in pack and unpack: the fields of a word, and the place of each code."""
 
 from functools import reduce
 
@@ -8,10 +8,10 @@ from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products, word_dots
 from gemlite_lab.checker.mistakes.fields import ALL_BITS
-from gemlite_lab.checker.mistakes.model import Mistake, Model, without_twins
+from gemlite_lab.checker.mistakes.model import Mistake, Model
 
 _NEIGHBOURS = "a word holds neighbouring k instead of k that lie 32 apart"
-_UNCUT = "the row is not cut into tiles first, so that a word holds k from all over it"
+UNCUT = "the row is not cut into tiles first, so that a word holds k from all over it"
 
 
 def tiled(values, count):
@@ -75,7 +75,7 @@ def _value_mistakes(nbits):
     return [Mistake(words, {"change": change}) for words, change in changes.items()]
 
 
-def _as_signed_bytes(byte):
+def as_signed_bytes(byte):
     """Mistakes with the bytes of a word, which `byte` gives, where int8 makes some negative."""
 
     def signed(values):
@@ -105,7 +105,7 @@ def _parts_of_pack(case):
         "order": list(range(len(shift))),
         "byte": lambda codes: codes,
         "counted": torch.ones(1, len(shift), 1).double(),
-        "combined": _by_or,
+        "combined": by_or,
         "finished": lambda words: words,
     }
 
@@ -123,7 +123,7 @@ def _mistakes_of_pack(case):
     tile = count * WARP_SIZE
     masks = {m.words: m.parts["mask"] for m in fields.mask_mistakes(nbits, "nbits")}
     return [
-        *(_as_signed_bytes(lambda codes: codes) if nbits == 8 else []),
+        *(as_signed_bytes(lambda codes: codes) if nbits == 8 else []),
         *arrangement_mistakes(count, tile),
         *(
             Mistake(words, {"shift": m.parts["shift"]})
@@ -142,11 +142,11 @@ def _mistakes_of_pack(case):
             {"byte": lambda codes: codes - 2 ** (nbits - 1)},
         ),
         *products.count_mistakes(torch.ones(1, count, 1).double()),
-        *_combining_mistakes(),
+        *combining_mistakes(),
     ]
 
 
-def _by_or(placed):
+def by_or(placed):
     """(N, tiles, fields, lanes), the fields joined by |."""
     return reduce(torch.bitwise_or, placed.unbind(2))
 
@@ -165,7 +165,7 @@ def arrangement_mistakes(count, tile):
         _NEIGHBOURS: lambda c: padded(c).view(len(c), -1, WARP_SIZE, count).transpose(2, 3),
         f"{_NEIGHBOURS}, the first one in the least significant bits":
             lambda c: padded(c).view(len(c), -1, WARP_SIZE, count).transpose(2, 3).flip(2),
-        _UNCUT: lambda c: padded(c).view(len(c), count, -1, WARP_SIZE).transpose(1, 2),
+        UNCUT: lambda c: padded(c).view(len(c), count, -1, WARP_SIZE).transpose(1, 2),
         "the padding is in front of each row instead of behind it":
             lambda c: tiled(torch.nn.functional.pad(c, (-c.shape[1] % tile, 0)), count),
         "the ragged tail of K after the last whole tile is missing":
@@ -180,14 +180,14 @@ def arrangement_mistakes(count, tile):
     return [Mistake(words, {"arranged": order}) for words, order in arranged.items()]
 
 
-def _combining_mistakes():
+def combining_mistakes():
     combined = {
         "the codes are shifted while still uint8, so that bits above the eighth are lost":
-            lambda p: _by_or(p & 255),
-        "every word is shifted one bit too far to the left": lambda p: _by_or(p) << 1,
-        "every word is shifted one bit too far to the right": lambda p: (_by_or(p) & ALL_BITS) >> 1,
+            lambda p: by_or(p & 255),
+        "every word is shifted one bit too far to the left": lambda p: by_or(p) << 1,
+        "every word is shifted one bit too far to the right": lambda p: (by_or(p) & ALL_BITS) >> 1,
         "the words of a row go lane by lane, not tile by tile":
-            lambda p: _by_or(p).transpose(1, 2).reshape(len(p), -1, WARP_SIZE),
+            lambda p: by_or(p).transpose(1, 2).reshape(len(p), -1, WARP_SIZE),
     }  # fmt: skip
     finished = {
         "the words are put in float32, which holds 24 bits":
@@ -212,127 +212,5 @@ def _as_int32(numbers):
     return words - (words >> 31 << 32)
 
 
-def _parts_of_sparse(case):
-    return {
-        "codes": torch.stack([case.W_q.long(), case.kept.long()], 2),
-        "byte": lambda pairs: _byte(pairs, _kept_code, _first_kept),
-        "arranged": lambda both: torch.stack([_pairs(both[..., i]) for i in (0, 1)], -1),
-        "shift": 24 - 8 * torch.arange(4),
-        "order": [0, 1, 2, 3],
-        "counted": torch.ones(1, 4, 1).double(),
-        "combined": _by_or,
-        "finished": lambda words: words,
-    }
-
-
-def _pairs(values):
-    """(N, tiles, 4, lanes, 2): the first and the second of each pair."""
-    return tiled(values, 8).unflatten(2, (4, 2)).transpose(3, 4)
-
-
-def _byte(pairs, code, bit):
-    codes, kept = pairs[..., 0], pairs[..., 1]
-    return code(codes, kept) + bit(codes, kept)
-
-
-def _kept_code(codes, kept):
-    return torch.where(kept[..., 0] > 0, codes[..., 0], codes[..., 1])
-
-
-def _first_kept(codes, kept):
-    return kept[..., 0] << 7
-
-
-def _mistakes_of_sparse(case):
-    codes = {
-        "the code of the first is packed, whichever is kept": lambda c, k: c[..., 0],
-        "the code of the second is packed, whichever is kept": lambda c, k: c[..., 1],
-        "the pruned code of each pair is packed instead of the kept one":
-            lambda c, k: torch.where(k[..., 0] > 0, c[..., 1], c[..., 0]),
-        "both codes of a pair are combined, but a pruned code need not be 0":
-            lambda c, k: c[..., 0] | c[..., 1],
-        "both codes of a pair are added, but a pruned code need not be 0":
-            lambda c, k: c[..., 0] + c[..., 1],
-        "the larger code of each pair is kept; `kept` says which one it is":
-            lambda c, k: c.amax(-1),
-        "a code has 7 bits; the highest of them is cut off": lambda c, k: _kept_code(c, k) & 63,
-        "the code is put one bit too high": lambda c, k: _kept_code(c, k) << 1,
-        "codes above 63 are clamped; a code has 7 bits":
-            lambda c, k: _kept_code(c, k).clamp(max=63),
-    }  # fmt: skip
-    bits = {
-        "bit 7 is clear in every byte: the position is missing": lambda c, k: 0 * k[..., 0],
-        "bit 7 is set in every byte": lambda c, k: 128 + 0 * k[..., 0],
-        "bit 7 is set where the second of a pair is kept; it is for the first":
-            lambda c, k: k[..., 1] << 7,
-        "bit 7 is set where the first is not kept, and so in the padding too":
-            lambda c, k: (1 - k[..., 0]) << 7,
-        "bit 7 is set where the second is not kept, and so in the padding too":
-            lambda c, k: (1 - k[..., 1]) << 7,
-        "the position is bit 0; it is bit 7": lambda c, k: k[..., 0],
-        "the position is bit 6; it is bit 7": lambda c, k: k[..., 0] << 6,
-        "the position is read off the codes, so that a kept code of 0 counts as pruned":
-            lambda c, k: (c[..., 0] > 0).long() << 7,
-        "127 is added for the position, which is bit 7, 128": lambda c, k: 127 * k[..., 0],
-    }  # fmt: skip
-    whole = {
-        "the first of each pair is taken as kept where its code is not 0; `kept` says which is":
-            lambda c, k: torch.where(c[..., 0] > 0, c[..., 0] | 128, c[..., 1]),
-        "both codes of a pair are added, which may set bit 7 too":
-            lambda c, k: c.sum(-1) | _first_kept(c, k),
-        "a first that is kept counts as pruned where its code is 0":
-            lambda c, k: torch.where(
-                k[..., 0] * c[..., 0] > 0, c[..., 0] | 128, c[..., 1]
-            ),
-    }  # fmt: skip
-    bytes_ = [(words, (code, _first_kept)) for words, code in codes.items()]
-    bytes_ += [(words, (_kept_code, bit)) for words, bit in bits.items()]
-    return without_twins(
-        [
-            *(
-                Mistake(words, {"byte": lambda pairs, how=how: _byte(pairs, *how)})
-                for words, how in bytes_
-            ),
-            *(
-                Mistake(words, {"byte": lambda pairs, how=how: how(pairs[..., 0], pairs[..., 1])})
-                for words, how in whole.items()
-            ),
-            *_as_signed_bytes(lambda pairs: _byte(pairs, _kept_code, _first_kept)),
-            *_sparse_arrangements(),
-            *fields.order_mistakes(4),
-            *products.count_mistakes(torch.ones(1, 4, 1).double(), code="pair"),
-            *_combining_mistakes(),
-        ]
-    )
-
-
-def _sparse_arrangements():
-    """Those of `pack`, and other ideas of which two weights are a pair."""
-
-    def each(arranged):
-        return lambda both: torch.stack([arranged(both[..., i]) for i in (0, 1)], -1)
-
-    def as_pairs(tiles):
-        return tiles.unflatten(2, (4, 2)).transpose(3, 4)
-
-    others = [
-        (m.words, lambda values, how=m.parts["arranged"]: as_pairs(how(values)))
-        for m in arrangement_mistakes(8, 8 * WARP_SIZE)
-        if "word holds" not in m.words or m.words == _UNCUT
-    ]
-    others += [
-        (
-            "a pair is made of the neighbours k and k + 1; its weights lie 32 apart",
-            lambda v: tiled(v, 8).flatten(2).unflatten(2, (4, WARP_SIZE, 2)),
-        ),
-        (
-            "a pair lies 128 apart, half a tile; its weights lie 32 apart",
-            lambda v: tiled(v, 8).unflatten(2, (2, 4)).permute(0, 1, 3, 4, 2),
-        ),
-    ]
-    return [Mistake(words, {"arranged": each(how)}) for words, how in others]
-
-
 UNPACK = Model(_parts_of_unpack, _mistakes_of_unpack, _codes, ("words",), axis=0)
 PACK = Model(_parts_of_pack, _mistakes_of_pack, words_of, ("codes",), axis=0)
-PACK_SPARSE = Model(_parts_of_sparse, _mistakes_of_sparse, words_of, ("codes",), axis=0)
