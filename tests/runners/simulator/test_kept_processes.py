@@ -129,6 +129,10 @@ def test_the_time_limit_is_for_each_call(processes):
     assert len(processes) == 2
 
 
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
 def test_a_call_that_is_interrupted_or_sleeps_leaves_no_process(processes, monkeypatch):
     text = """
     #include <unistd.h>
@@ -138,7 +142,7 @@ def test_a_call_that_is_interrupted_or_sleeps_leaves_no_process(processes, monke
         call(torch.ones(32), 0, text, blocks=1)
         assert "waited without computing" in fault(torch.ones(32), 1, text, blocks=1)
         assert has_ended(processes[0].pid)
-        monkeypatch.setattr(RunnerProcess, "_report", lambda *_: signal.raise_signal(signal.SIGINT))
+        monkeypatch.setattr(RunnerProcess, "_report", interrupted)
         with pytest.raises(KeyboardInterrupt):
             call(torch.ones(32), 1, text, blocks=1)
         assert has_ended(processes[1].pid)
