@@ -8,13 +8,14 @@ from gemlite_edu.numbers.nearest import quantize_to_format
 def quantizer_of(named, format):
     """The function from (W, format) to a `CodedWeight` that `named` stands for.
 
-    named: such a function; "hqq" for hqq's; None for `quantize_to_format`. TypeError otherwise.
+    named: such a function; "hqq" for hqq's; None for `quantize_to_format`; or an object whose
+    `of_layer(linear)` is such a function for one layer, which stays as it is. TypeError otherwise.
     """
     if named is None:
         return quantize_to_format
     if isinstance(named, str) and named == "hqq":
         return hqq_quantizer(format)
-    if not callable(named):
+    if not callable(named) and not hasattr(named, "of_layer"):
         raise TypeError(
             'quantizer must be a function from (W, format) to a CodedWeight, "hqq" or None, '
             f"got {named!r:.60}"
@@ -23,7 +24,7 @@ def quantizer_of(named, format):
 
 
 def coded_linear(linear, format, quantizer):
-    """What `quantizer`, a function, makes of the weights of a torch.nn.Linear.
+    """What `quantizer`, as `quantizer_of` returns it, makes of the weights of a torch.nn.Linear.
 
     A quantizer that is not this package's gets a copy, so the linear never changes. Raises
     ValueError for weights on meta, or for codes of another shape than the weights.
@@ -31,6 +32,8 @@ def coded_linear(linear, format, quantizer):
     W = linear.weight.detach()
     if W.is_meta:
         raise ValueError("the weight has no numbers: it is on meta")
+    if hasattr(quantizer, "of_layer"):
+        quantizer = quantizer.of_layer(linear)
     q = quantizer(W if quantizer is quantize_to_format else W.clone(), format)
     if isinstance(q, CodedWeight) and q.codes.shape != W.shape:
         raise ValueError(

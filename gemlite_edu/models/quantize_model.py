@@ -30,7 +30,8 @@ def quantize_(model, format, group_size=None, skip=DEFAULT_SKIP, quantizer=None)
     skip: names of layers, or of modules with all their layers, to leave alone; "mlp" and "1.mlp"
         both name "layers.1.mlp". None: leave none alone.
     quantizer: a function from (W (N, K), format) to a `CodedWeight`; "hqq" for the hqq library's,
-        with integer formats; None: `quantize_to_format`. Your function gets a copy of W.
+        with integer formats; `calibrated(model, batches)` for GPTQ's; None: `quantize_to_format`.
+        Your function gets a copy of W.
 
     Layers are replaced one by one, so what is needed beyond the model's memory is about a byte for
     each weight of its largest layer, and less than half a GB for temporary tensors; a quantizer of

@@ -1,5 +1,7 @@
 """Quantize a matrix to any `Format`: a scale per group, then the nearest level for each weight."""
 
+from functools import lru_cache
+
 import torch
 
 from gemlite_edu.numbers.coded_weight import CodedWeight, check_is_format, row_blocks
@@ -91,22 +93,31 @@ def nearest_levels(weights, steps, levels):
     weights: (..., members) float64; steps: (..., 1) float64, from 0 up.
     Of the sorted levels only the two neighbours of weight / step can be nearest.
     """
-    first_code = {}
-    for code, level in enumerate(levels):
-        first_code.setdefault(level, code)
-    ordered = sorted(first_code)
-    of_level = torch.tensor(ordered, dtype=torch.float64, device=weights.device)
-    codes = [first_code[level] for level in ordered]
-    ranks = torch.tensor([(code % 2) * len(levels) + code for code in codes], device=weights.device)
-
+    of_level, codes, ranks = _sorted_levels(levels, weights.device)
     quotients = weights / torch.where(steps == 0, 1.0, steps)
-    upper = torch.bucketize(quotients, of_level).clamp(max=len(ordered) - 1)
+    upper = torch.bucketize(quotients, of_level).clamp(max=len(of_level) - 1)
     lower = (upper - 1).clamp(min=0)
     above = (of_level[upper] * steps - weights).abs()
     below = (of_level[lower] * steps - weights).abs()
     is_tie_for_upper = (above == below) & (ranks[upper] < ranks[lower])
     place = torch.where((above < below) | is_tie_for_upper, upper, lower)
-    return torch.tensor(codes, dtype=torch.uint8, device=weights.device)[place]
+    return codes[place]
+
+
+@lru_cache(maxsize=16)
+def _sorted_levels(levels, device):
+    """Levels in ascending order, float64; the first code of each, uint8; the rank of that code."""
+    first_code = {}
+    for code, level in enumerate(levels):
+        first_code.setdefault(level, code)
+    ordered = sorted(first_code)
+    codes = [first_code[level] for level in ordered]
+    ranks = [(code % 2) * len(levels) + code for code in codes]
+    return (
+        torch.tensor(ordered, dtype=torch.float64, device=device),
+        torch.tensor(codes, dtype=torch.uint8, device=device),
+        torch.tensor(ranks, device=device),
+    )
 
 
 def _reach(W, format):
