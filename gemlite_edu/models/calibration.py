@@ -25,7 +25,9 @@ def calibrated(model, batches, most_bytes=2**31):
     The hessian of a layer is the sum of x xᵀ over all its inputs x. They are collected for as many
     layers as fit, by running the model on all batches without gradients; the first run is here.
     The next run begins when `quantize_` comes to a layer without a hessian, so later layers then
-    see what the quantized layers before them put out. Call `model.eval()` before.
+    see what the quantized layers before them put out. Call `model.eval()` before. The errors in
+    `model.quantization_summary` are of weights; they are larger than after rounding, while those of
+    the outputs are smaller.
 
     Raises TypeError or ValueError for a model without torch.nn.Linear or for other batches. The
     quantizer raises ValueError for a layer of another model, or one that no batch reached, and

@@ -96,7 +96,8 @@ def _unit_upper_factor(hessian):
             "activations X (tokens, K) in float32"
         )
     U = lower.flip(0, 1)
-    return U / U.diagonal()
+    U /= U.diagonal().clone()
+    return U
 
 
 def _corrected_codes(W, rounding, U):
