@@ -14,6 +14,7 @@ import re
 
 from gemlite_edu.kernels.conditionals import Directive
 from gemlite_edu.kernels.host_words import is_of_the_host
+from gemlite_edu.kernels.other_macros import is_another_macro
 from gemlite_edu.kernels.tokens import STRING, WORD
 
 GUARDS = ("__CUDA_ARCH__", "__CUDACC__")
@@ -48,7 +49,7 @@ def check_directives(lines, kernel_words, refuse):
 
     kernel_words: the words of the kernel around the text, which no macro may redefine.
     """
-    own = {line.tokens[0].text for line in _directives(lines) if _defines(line)}
+    own = _bodies(lines)
     for line in _directives(lines):
         if line.name in _INCLUDES:
             refuse(line.line, f"must not include files: leave the #{line.name} out")
@@ -61,7 +62,7 @@ def check_directives(lines, kernel_words, refuse):
     for line in lines:
         if not isinstance(line, Directive) or line.name == "define":
             _check_raw_words(line.tokens if isinstance(line, Directive) else line, refuse)
-    _check_conditionals(lines, own, _pasting(lines), refuse)
+    _check_conditionals(lines, own, _unsure(own), refuse)
 
 
 def _directives(lines):
@@ -79,14 +80,36 @@ def _check_raw_words(tokens, refuse):
             refuse(token.line, f"uses {token.text}, which is not the same here and on a GPU")
 
 
-def _pasting(lines):
-    """The names of macros that paste names together, themselves or through other macros."""
-    bodies = {line.tokens[0].text: line.tokens[1:] for line in _directives(lines) if _defines(line)}
+def _bodies(lines):
+    """{name of a macro of the text: what stands behind it in all its definitions}."""
+    found = {}
+    for line in _directives(lines):
+        if _defines(line):
+            found.setdefault(line.tokens[0].text, []).extend(line.tokens[1:])
+    return found
+
+
+def _unsure(own):
+    """The names of macros that paste names, or use those of compilers, directly or through others.
+
+    own: {name: what stands behind it}."""
     found, before = {"##"}, 0
     while len(found) > before:
         before = len(found)
-        found |= {name for name, body in bodies.items() if any(t.text in found for t in body)}
+        found |= {
+            name
+            for name, body in own.items()
+            if any(t.text in found or (t.text not in own and _is_of_compilers(t)) for t in body)
+        }
     return found
+
+
+def _is_of_compilers(token):
+    word = token.text
+    is_odd = (
+        _RESERVED.match(word) or OF_THE_SIMULATOR.fullmatch(word) or _OF_HEADERS.fullmatch(word)
+    )
+    return token.kind == WORD and bool(is_odd or is_another_macro(word))
 
 
 def check_pragma(words, line, refuse):
@@ -115,7 +138,7 @@ def _check_name(line, own, kernel_words, refuse):
             )
 
 
-def _check_conditionals(lines, own, pasting, refuse):
+def _check_conditionals(lines, own, unsure, refuse):
     stack = []  # of each conditional around: its branches, as (directive, tokens in it)
     for line in lines:
         name = line.name if isinstance(line, Directive) else None
@@ -127,20 +150,20 @@ def _check_conditionals(lines, own, pasting, refuse):
             branches = stack.pop()
             if stack:
                 stack[-1][-1][1].extend(token for _, tokens in branches for token in tokens)
-            _check_conditional(branches, own, pasting, refuse)
+            _check_conditional(branches, own, unsure, refuse)
         elif name is None and stack:
             stack[-1][-1][1].extend(line)
     for branches in stack:
         refuse(branches[0][0].line, f"has an #{branches[0][0].name} without its #endif")
 
 
-def _check_conditional(branches, own, pasting, refuse):
+def _check_conditional(branches, own, unsure, refuse):
     sides = []
     for directive, _ in branches:
         sides.append(_side(directive, sides))
     if sides[0] is None:
         for directive, _ in branches:
-            _check_condition(directive, own, pasting, refuse)
+            _check_condition(directive, own, unsure, refuse)
         return
     for (directive, tokens), side in zip(branches, sides, strict=True):
         if side is None:
@@ -153,13 +176,12 @@ def _check_conditional(branches, own, pasting, refuse):
             )
 
 
-def _check_condition(directive, own, pasting, refuse):
+def _check_condition(directive, own, unsure, refuse):
     for token in directive.tokens:
         word = token.text
-        is_odd = _RESERVED.match(word) or OF_THE_SIMULATOR.fullmatch(word)
-        is_odd = is_odd or _OF_HEADERS.fullmatch(word) or not word.isupper()
+        is_odd = token.kind == WORD and (_is_of_compilers(token) or not word.isupper())
         is_known = word in own or word in _OF_CONDITIONS
-        if word in pasting or (token.kind == WORD and is_odd and not is_known):
+        if word in unsure or (is_odd and not is_known):
             refuse(
                 token.line,
                 f"must not ask for {word} in its #{directive.name}: it could be another text on a "

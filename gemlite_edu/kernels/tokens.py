@@ -40,11 +40,15 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """A word or sign: its kind, its text, and the line of the learner's text where it begins."""
+    """A word or sign: its kind, its text, and the line of the learner's text where it begins.
+
+    is_glued: nothing separates it from the token before, as a #define's list of parameters.
+    """
 
     kind: str
     text: str
     line: int
+    is_glued: bool = False
 
 
 def tokens_of(name, text):
@@ -64,7 +68,7 @@ def tokens_of(name, text):
     def refuse(why):
         raise KernelTextError(f"the text for {name} {why} (line {line_at(position)})")
 
-    found, position = [], 0
+    found, position, end_of_last = [], 0, None
     while position < len(text):
         space = _SPACE.match(text, position)
         if space:
@@ -85,8 +89,9 @@ def tokens_of(name, text):
             position = end
         else:
             match = _TOKEN.match(text, position)
-            found += _tokens(match, line_at(position))
-            position = match.end()
+            first, *others = _tokens(match, line_at(position))
+            found += [first._replace(is_glued=position == end_of_last), *others]
+            position = end_of_last = match.end()
     return found
 
 

@@ -1,6 +1,7 @@
 """No spelling hides from the rules what may not stand in a learner's text: 20 of each class."""
 
 import contextlib
+import re
 import time
 
 import pytest
@@ -8,6 +9,8 @@ from cuda_probes import HOLE, KERNEL
 
 from gemlite_edu.kernels import sources
 from gemlite_edu.kernels.errors import KernelTextError
+from gemlite_edu.kernels.other_macros import RENAMED_HERE, is_another_macro
+from gemlite_edu.runners import simulator
 
 SIGNATURE = f"__device__ float {HOLE}(uint32_t word, const X_T* x, float zero)"
 
@@ -259,9 +262,93 @@ def test_no_condition_pastes_its_question(glued):
 
 @pytest.mark.parametrize("word", MADE_HERE)
 def test_no_string_holds_a_word_that_the_simulator_expands(word):
-    assert "makes a string of" in refusal(STRINGS, f"sum += sizeof(STR({word})) > 20;")
+    assert "not the same here and on a GPU" in refusal(STRINGS, f"sum += sizeof(STR({word})) > 20;")
 
 
 def test_names_of_its_own_may_be_pasted_and_made_strings():
     text = f"{PASTE}{STRINGS}__device__ float add_one(float a) {{ return a + 1; }}\n"
     assert refusal(text, 'sum = CAT(add_, one)(sum); printf(STR(sum) " %f", sum);') == ""
+
+
+PICK = """#define SECOND(a, b, ...) b
+#define IS_EMPTY(...) SECOND(__VA_ARGS__, 1u, 0u)
+#define GOT(y) ~, 0u
+#define CALL(x) IS_EMPTY(GOT x (1))
+#define SAME(a) a
+#define AGAIN(a) SAME(SAME(a))
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define REST(a, ...) IS_EMPTY(__VA_ARGS__)
+#define MINE {word}
+#define THEIRS MINE
+#define MADE() {word}
+#define LATE GOT MINE (1)
+#define OPEN CALL(
+#define pick_ 1u +
+"""
+QUESTIONS = """CALL({}) | IS_EMPTY({}) | CALL( {} ) | CALL(SAME({})) | CALL(MINE) | CALL(THEIRS)
+CALL(MADE()) | IS_EMPTY(LATE) | OPEN {}) | OPEN MINE) | REST(0, {}) | REST(0, MINE) | AGAIN(MINE)
+SAME(GOT {} (1)) | CALL(/**/{}) | CALL(PASTE({}, )) | PASTE(pick_, {}) 0u | PASTE(pick_, MINE) 0u
+SAME(CALL)({}) | CALL({} {}) | SAME(CALL(MINE)) | PASTE(CA, LL)({})"""
+SOME_QUESTIONS = "CALL({}) | IS_EMPTY(LATE)"
+OTHERWISE = """__host__ __global__ __noinline__ __forceinline__ __shared__ __constant__ __restrict__
+__align__(4) __managed__ __grid_constant__ __inline_hint__ __maxnreg__(64) __location__(device)
+cudaDeviceMapHost NV_IS_DEVICE CUDART_VERSION isascii __CUDA_RUNTIME_H__ KERNEL _BITS_STDIO_H
+__USE_EXTERN_INLINES""".split()
+
+
+@pytest.mark.parametrize(
+    "word, questions",
+    [("__device__", QUESTIONS), ("__launch_bounds__(4)", QUESTIONS)]
+    + [(word, SOME_QUESTIONS) for word in OTHERWISE],
+)
+def test_no_macro_tells_whether_a_word_is_empty_here(word, questions):
+    before = PICK.replace("{word}", word)
+    asked = [question.strip() for question in re.split(r"[|\n]", questions)]
+    passed = [q for q in asked if not refusal(before, f"sum += {q.replace('{}', word)};")]
+    assert passed == []
+
+
+def test_every_macro_of_the_simulator_is_known_to_be_another_one_under_nvcc():
+    shim = simulator.build.SHIM
+    names = {
+        n for h in shim.glob("*.h") for n in re.findall(r"^#define (\w+)", h.read_text(), re.M)
+    }
+    others = [n for n in names if not n.startswith(("SIM_", "sim_", "__is_", "CUDART_"))]
+    assert [n for n in others if not (is_another_macro(n) or n in RENAMED_HERE)] == []
+
+
+@pytest.mark.parametrize("word", ["threadIdx", "blockDim"])
+def test_a_place_may_be_given_to_a_macro_and_not_pasted(word):
+    paste = "#define P_(a, b) a##b\n#define P(a, b) P_(a, b)\n#define TWICE(a) (2 * (a))\n"
+    assert refusal(paste, f"sum += TWICE({word}.x);") == ""
+    assert "pastes" in refusal(paste, f"sum += P(pick_, {word}).x;")
+
+
+@pytest.mark.parametrize(
+    "before, inside",
+    [
+        ("#define Z (zero) + typeid(0)", "Z;"),
+        ("#define F(a, ...) SECOND(a, ##__VA_ARGS__, typeid(0))", "F(1);"),
+        ("#define F(a, b) a##b typeid(0)", "F(zero +, );"),
+        ("#define LEFT\n#define F(b) LEFT##b typeid(0)", "F();"),
+        ("#define F(a...) SECOND(a, 0)", "F(1);"),
+        ("#define F(a, ...) SECOND(a __VA_OPT__(, typeid(0)), 0)", "F(1, 2);"),
+        ("#define F(...) 0 __VA_OPT__(+ 1)", "F();"),
+    ],
+)
+def test_no_macro_hides_a_word_from_the_rules(before, inside):
+    assert refusal(f"#define SECOND(a, b, ...) b\n{before}", f"sum += {inside}")
+
+
+def test_macros_with_a_comma_of_nothing_or_an_empty_side_are_expanded_as_compilers_do():
+    before = "#define ADD(a, ...) add(a, ##__VA_ARGS__)\n#define GLUED(a, b) a##b\n"
+    before += "__device__ float add(float a) { return a; }\n#define TWO (1 + 1)\n"
+    assert refusal(before, "sum += ADD(zero) + GLUED(sum, ) + TWO;") == ""
+
+
+@pytest.mark.parametrize("word", ["CUDART_VERSION", "__OPTIMIZE__", "KERNEL", "_BITS_STDIO_H"])
+def test_no_condition_asks_who_compiles_through_macros(word):
+    before = f"#define MINE {word}\n#define YOURS MINE\n"
+    for condition in (f"#ifdef {word}", "#if MINE", "#if 0\n#elif YOURS > 3", "#if 1 + YOURS"):
+        assert refusal(before, f"{condition}\nsum = 0;\n#endif\n")
