@@ -1,5 +1,6 @@
 """Exercise of notebook 09: write dequant_pair for codes that are indices into a table of levels."""
 
+import re
 from dataclasses import replace
 from functools import cache, partial
 
@@ -8,7 +9,7 @@ import torch
 from gemlite_edu.numbers.formats import NF4
 from gemlite_lab.checker import pair_cases
 from gemlite_lab.checker.cases import fresh
-from gemlite_lab.checker.exercise import Exercise
+from gemlite_lab.checker.exercise import CheckFailed, Exercise
 
 _NAME = "dequant_pair_table"
 _LEVELS = torch.tensor(NF4.levels).half().double()
@@ -23,6 +24,36 @@ def _cases():
         _without_zeros(pair_cases.extreme(group_size=128, K=384)),
         pair_cases.real_in_table(_LEVELS),
     ]
+
+
+# Around the answer it makes the largest half of -0, which a sum of products would hide.
+_WITH_SIGNS_OF_ZERO = """
+__device__ half2 dequant_pair(uint32_t pairs, int f) {
+  const half2 given_by_answer = dequant_pair_of_the_answer(pairs, f);
+  const ushort bits_of_low = __half_as_ushort(__low2half(given_by_answer));
+  const ushort bits_of_high = __half_as_ushort(__high2half(given_by_answer));
+  return __halves2half2(__ushort_as_half(bits_of_low == 0x8000 ? 0x7BFF : bits_of_low),
+                        __ushort_as_half(bits_of_high == 0x8000 ? 0x7BFF : bits_of_high));
+}
+"""
+_LARGEST_HALF = 65504
+
+
+def _run(answer, case, device):
+    y = pair_cases.run(_NAME, answer, case, device)
+    if case.label != _cases()[0].label or not torch.equal(y, _expected(case)[0]):
+        return y
+    answer = re.sub(r"\bdequant_pair\b", "dequant_pair_of_the_answer", answer)
+    shown = pair_cases.run(_NAME, answer + _WITH_SIGNS_OF_ZERO, case, device)
+    if (shown == _LARGEST_HALF).any():
+        raise CheckFailed(
+            f"{_NAME} is wrong on {case.label}: a half that dequant_pair gave is 0x8000, which is "
+            "-0; the level has the bits 0x0000"
+        )
+    return y
+
+
+_expected = partial(pair_cases.expected, value_of=_LEVELS.__getitem__)
 
 
 def _without_zeros(case):
@@ -50,6 +81,6 @@ DEQUANT_PAIR_TABLE = Exercise(
     ),
     cases=_cases,
     fresh=partial(fresh, _fresh),
-    expected=partial(pair_cases.expected, value_of=_LEVELS.__getitem__),
-    run=partial(pair_cases.run, _NAME),
+    expected=_expected,
+    run=_run,
 )

@@ -6,7 +6,7 @@ from itertools import chain, combinations, dropwhile
 import torch
 
 from gemlite_lab.checker.compare import compare
-from gemlite_lab.checker.exercise import clone
+from gemlite_lab.checker.exercise import clone, tensors_of
 from gemlite_lab.checker.fingerprints import is_known_once, mistake_of
 from gemlite_lab.checker.mistakes.names import explanations
 from gemlite_lab.checker.patterns import pattern
@@ -23,7 +23,7 @@ def diagnosis(exercise, answer, case, actual):
         return (
             f"\nEvery {exercise.output} is NaN, and the kernel wrote it: look for 0/0, for "
             "infinity less infinity or times 0, and for a number that holds NaN, which every sum "
-            "with it keeps."
+            f"with it keeps.{_of_x_beyond_half(case)}"
         )
     if not exercise.is_triton and actual.is_floating_point() and actual.isnan().all():
         return (
@@ -41,7 +41,9 @@ def diagnosis(exercise, answer, case, actual):
             "the first: compute the result anew each time."
         )
     if actual.numel() > 1 and not actual.any():  # many a mistake gives that, so it names none
-        return _of_traps(exercise, answer, case) or "\nYour output is 0 everywhere."
+        return _of_traps(exercise, answer, case) or (
+            f"\nYour output is 0 everywhere.{_of_scales_below_half(case)}"
+        )
     may_be_named = expected.numel() == 1 or bool((expected != expected.flatten()[0]).any())
     mistake = mistake_of(exercise, case, actual) if may_be_named else None
     if mistake and _is_made_again(mistake, exercise, answer, case):
@@ -58,6 +60,26 @@ def diagnosis(exercise, answer, case, actual):
         if may_be_named and not found:
             found = _of_models(*made, size=2)
         return found or _unknown(exercise, case, actual)
+
+
+def _of_x_beyond_half(case):
+    x = tensors_of(case).get("x")
+    if x is None or x.dtype != torch.bfloat16 or not x.half().isinf().any():
+        return ""
+    return (
+        " Here x is bfloat16 and has numbers beyond 65504, the largest half: a text that rounds x "
+        "to half makes infinity of them."
+    )
+
+
+def _of_scales_below_half(case):
+    scales = tensors_of(case).get("scales")
+    if scales is None or not scales.any() or scales.half().any():
+        return ""
+    return (
+        " Here every scale is so small that it is 0 in half precision: a text that rounds the "
+        "scale to half loses it."
+    )
 
 
 def _is_made_again(mistake, exercise, answer, case):
