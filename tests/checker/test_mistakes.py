@@ -122,6 +122,18 @@ def test_a_mistake_is_named_wherever_it_applies(words, exercises):
             "warp_reduce_sum",
         ),
         "the sum of each word is rounded to bfloat16": _DOTS,
+        "the sum of each word is cut to TF32, which has 10 bits behind the point": _DOTS,
+        "the sum of each word is cut to bfloat16, which has 7": _DOTS,
+        "zero is subtracted from the sum of each word; this format has no zero-point": (
+            "dequant_dot_fp4",
+        ),
+        "the mask is 0x3F030303, four bits too many: other codes stay above the fourth": (
+            "four_codes",
+        ),
+        "parentheses are wrong: the mask meets 2 * i, not the shifted word": ("four_codes",),
+        "the width of each shuffle is its offset, so that every lane gets its own value": (
+            "warp_reduce_sum",
+        ),
         "code 3 stands for -1; codes are unsigned, so it is 3": _DOTS,
         f"a product or a sum is {CLAMPED}": ("scaled_dot",),
         "the scale is at least 1e-10, that of a token of zeros too": ("quantize_tokens",),

@@ -8,7 +8,7 @@ from gemlite_edu.numbers.formats import FP4_E2M1, NF4
 from gemlite_lab.checker.mistakes import products, word_dots
 from gemlite_lab.checker.mistakes.levels import wrong_levels
 from gemlite_lab.checker.mistakes.model import Mistake, Model
-from gemlite_lab.checker.mistakes.sums_apart import sum_of_x
+from gemlite_lab.checker.mistakes.sums_apart import sum_of_x, zero_without_x
 
 
 def _looked_up(table):
@@ -32,12 +32,16 @@ def _of_table(table, wrong):
         return [
             *(Mistake(words, {"value": value}) for words, value in values.items()),
             *_formula_mistakes(_looked_up(table)),
+            zero_without_x(_ZERO_OF_A_SUM, _looked_up(table)),
             *word_dots.mistakes_of_any_format(case),
             *products.rounding_mistakes(),
         ]
 
     fitted = partial(wrong_levels, torch.tensor(table, dtype=torch.float64))
     return Model(parts, mistakes, word_dots.output, word_dots.BY_ROW, fitted=fitted)
+
+
+_ZERO_OF_A_SUM = "zero is subtracted from the sum of each word; this format has no zero-point"
 
 
 def _formula_mistakes(value):

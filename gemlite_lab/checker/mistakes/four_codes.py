@@ -52,6 +52,7 @@ def _mistakes_of(case):
         "the mask is 0x33333333, two codes in each byte": 0x33333333,
         "the mask is 0x30303030, bits 4 and 5 of each byte": 0x30303030,
         "the mask is 0xC0C0C0C0, the highest bits of each byte": 0xC0C0C0C0,
+        "the mask is 0x3F030303, four bits too many: other codes stay above the fourth": 0x3F030303,
         "the mask is 0x000F000F": 0x000F000F,
         "the mask is 0x00030003: two of the four codes are lost": 0x00030003,
         "the mask is 0xFF: only the lowest byte is left": 0xFF,
@@ -97,9 +98,15 @@ def _mistakes_of(case):
     }  # fmt: skip
     return without_twins(
         [
-            Mistake(words, {name: value})
-            for name, wrong in parts.items()
-            for words, value in wrong.items()
+            Mistake(
+                "parentheses are wrong: the mask meets 2 * i, not the shifted word",
+                {"shift": 2 * i & 3, "mask": fields.ALL_BITS},
+            ),
+            *(
+                Mistake(words, {name: value})
+                for name, wrong in parts.items()
+                for words, value in wrong.items()
+            ),
         ]
     )
 

@@ -59,6 +59,7 @@ def mistakes_of(case):
         *products.rounding_mistakes(),
         *products.bfloat16_mistakes(),
         *small_types.scale_types(),
+        *small_types.cut_sums(),
         *small_types.late_x_mistakes(),
         Mistake(
             f"a product or a sum is {products.CLAMPED}",

@@ -85,6 +85,8 @@ def _mistakes_of(case):
             lambda offset: 0 * _LANE + offset % WARP_SIZE,
         "each step adds lane 0's own value again: values must travel down, to lower lanes":
             lambda offset: 0 * _LANE,
+        "the width of each shuffle is its offset, so that every lane gets its own value":
+            lambda offset: _LANE,
     }  # fmt: skip
     joined = {
         "the neighbour's value replaces the sum instead of being added": lambda o, b, f: b,

@@ -1,5 +1,7 @@
 """Mistakes in the type that an x, a scale, a weight or a sum goes through."""
 
+import torch
+
 from gemlite_lab.checker.mistakes.model import Mistake
 from gemlite_lab.checker.mistakes.products import adding
 
@@ -24,6 +26,24 @@ def scale_types():
         "the weight is rounded to bfloat16": lambda c, z, scale: cut((c - z) * scale),
     }
     return [Mistake(words, {"value": how}, is_alone=True) for words, how in values.items()]
+
+
+def cut_sums():
+    """Mistakes in a sum whose last bits are cut off, as by a mask."""
+    types = {"TF32, which has 10 bits behind the point": 13, "bfloat16, which has 7": 16}
+    return [
+        Mistake(f"the sum of each word is cut to {name}", {"add": _cutting(bits)}, is_alone=True)
+        for name, bits in types.items()
+    ]
+
+
+def _cutting(bits):
+    """How an answer adds up that cuts the lowest `bits` bits off the float sum of a word."""
+
+    def cut(sums):
+        return (sums.float().view(torch.int32) >> bits << bits).view(torch.float32).double()
+
+    return adding(of_word=cut)
 
 
 def half2_mistakes():

@@ -20,16 +20,22 @@ def scaled_code_without_x():
     )
 
 
-def zero_without_x():
-    """code * x - zero, where the zero-point never meets an x; then the scale."""
+def zero_without_x(
+    words="parentheses are missing: x multiplies the code alone, not code - zero",
+    value_of=lambda code, zero: code,
+):
+    """code * x - zero, where the zero-point never meets an x; then the scale.
+
+    value_of(code, zero): the number that x multiplies.
+    """
 
     def add(x, weights):
         of_zeros = weights.imag.expand_as(weights.real).flatten(1).sum(1)
         return x.flatten(1) @ weights.real.flatten(1).T - of_zeros
 
     return Mistake(
-        "parentheses are missing: x multiplies the code alone, not code - zero",
-        {"value": lambda code, zero: code + 1j * zero, "add": add},
+        words,
+        {"value": lambda code, zero: value_of(code, zero) + 1j * zero, "add": add},
         is_alone=True,
     )
 

@@ -103,6 +103,7 @@ def mistakes_of(case):
         *products.rounding_mistakes(),
         *products.bfloat16_mistakes(),
         *small_types.half2_mistakes(),
+        *small_types.cut_sums(),
         *products.clamp_mistakes(),
         skipped_words(),
         skipped_ones(),
