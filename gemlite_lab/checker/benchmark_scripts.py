@@ -20,6 +20,7 @@ from gemlite_lab.checker.script_cases import (
     NEARLY_THE_L2,
     OF_MANY_COPIES,
     SMALL,
+    SMALL_ON_A_SLOW_CARD,
     on_a_slower_card,
     on_another_card,
     on_cards,
@@ -140,7 +141,9 @@ BENCHMARK_EXERCISES = (
             "Launch copies in turn, so many that together they exceed the L2: what was read "
             "longest ago leaves it first.",
         ),
-        cases=lambda: on_cards((*ANY_SIZE, OF_MANY_COPIES, SMALL, *NEARLY_THE_L2)),
+        cases=lambda: on_cards(
+            (*ANY_SIZE, OF_MANY_COPIES, SMALL, *NEARLY_THE_L2, SMALL_ON_A_SLOW_CARD)
+        ),
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM,
     ),
     _script(

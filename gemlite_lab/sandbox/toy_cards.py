@@ -4,24 +4,29 @@ The script runs in its own process, where it might set the clock of its card. So
 the script's calls on a card of its own, which must show the same times.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import itemgetter
 
 import torch
 
 from gemlite_lab.lesson.toy_card import ToyCard, ToyWeights
 
+_settings_of = itemgetter(*(f.name for f in fields(ToyCard) if f.init))
 _CLOCK, _LAUNCH, _SYNCHRONIZE = 0.0, 1.0, 2.0  # kinds of calls
 
 
 @dataclass(frozen=True, eq=False)
 class SlowerCard(ToyCard):
-    """A toy card that works longer than its settings say, which its clock shows and no copy has.
+    """A toy card that works and compiles longer than its settings say; its clock alone shows it.
 
     Nor do its settings say which launch is the first to be interrupted.
     """
 
     _slowness: float = field(default=1.0, init=False, repr=False)
     _interrupted_first: int = field(default=0, init=False, repr=False)
+
+    def _compilation_us(self):
+        return super()._compilation_us() * self._slowness
 
     def _work_us(self, weights):
         return super()._work_us(weights) * self._slowness
@@ -32,11 +37,29 @@ class SlowerCard(ToyCard):
 
 @dataclass(frozen=True, eq=False)
 class RecordingCard(SlowerCard):
-    """A toy card that keeps its calls: launches, waits, and what its clock showed."""
+    """A toy card that keeps its calls: launches, waits, and what its clock showed.
+
+    Reading the clock raises RuntimeError once the card's settings or its classes are others.
+    """
 
     calls: list = field(default_factory=list, init=False, repr=False)
+    _as_made: tuple = field(default=(), init=False, repr=False)
+
+    def __post_init__(self):
+        super().__post_init__()
+        made = type(self), _settings_of(vars(self))
+        object.__setattr__(self, "_as_made", made)
+
+    def check_unchanged(self):
+        """Raise RuntimeError if somebody has changed the card's settings or its classes."""
+        made = type(self), _settings_of(vars(self))
+        if made != self._as_made or any(vars(kind) != held for kind, held in _CLASSES):
+            raise RuntimeError(
+                "the card's settings or its class were changed: only call the card's methods"
+            )
 
     def clock(self):
+        self.check_unchanged()
         now = super().clock()
         self.calls.append((_CLOCK, now))
         return now
@@ -58,6 +81,9 @@ class PatientCard(RecordingCard):
         if not any(kind == _CLOCK for kind, _ in self.calls):
             self.synchronize()
         return super().clock()
+
+
+_CLASSES = [(kind, dict(vars(kind))) for kind in PatientCard.__mro__[:-1]]
 
 
 def new_card(kind, settings, slowness, interrupted_first):
@@ -82,6 +108,7 @@ def measure(script, settings, slowness, is_patient, first_interruptions, nbytes)
     for launch in first_interruptions:
         card = new_card(kind, settings, slowness, launch)
         value = script(card, nbytes)
+        card.check_unchanged()
         found.append((value, _as_numbers(card.calls)))
         if value is None:
             break
