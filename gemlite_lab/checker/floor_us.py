@@ -39,6 +39,7 @@ def _layers():
         _Layer(6, 8, 12, 4, 100),
         _Layer(7, 200000, 32000, 16, 50),
         _Layer(5, 24, 40, 40, 3350),  # rows of 25 bytes
+        _Layer(3, 3, 5, 5, 20),  # 45 bits, which are no whole bytes
         *_that_differ_in_one_argument(_Layer(4, 1024, 2048, 64, 500)),
     ]
 

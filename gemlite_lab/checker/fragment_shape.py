@@ -20,29 +20,19 @@ from gemlite_lab.checker.fragment_counts import (
     rank_of,
     right_costs,
 )
+from gemlite_lab.checker.fragment_products import (
+    AGAINST_RULES_OF_THUMB,
+    ASKED_TOGETHER,
+    EXTREME_PRODUCTS,
+    ONE_OTHER_ARGUMENT,
+    PRODUCTS,
+    drawn_products,
+)
 from gemlite_lab.checker.ternary_cases import plan_of_gemm
+from gemlite_lab.sandbox.many_calls import results
 
 _NAME, _BEST = "fragment_shape", "best"
 _ARGUMENTS = ("M", "N", "K", "rows", "columns")
-_PRODUCTS = (
-    (5, 40, 64, 1, 1),
-    (40, 32, 32, 1, 1),
-    (70, 40, 96, 1, 3),
-    (100, 7, 48, 2, 1),
-    (20, 240, 16, 1, 1),  # two shapes load as much
-    (240, 20, 16, 1, 1),
-    (1024, 512, 2048, 2, 2),
-)
-_EXTREME_PRODUCTS = (
-    (1, 1, 16, 1, 1),
-    (3, 33, 2**27 + 80, 3, 1),  # more than 2**31 bytes
-    (4100, 24, 64, 1, 5),
-    (40, 5000, 32, 6, 1),
-)
-_ONE_OTHER_ARGUMENT = (  # each differs from the first in one, which (but K) changes its best shape
-    *((70, 48, 32, 1, 2), (5, 48, 32, 1, 2), (70, 17, 32, 1, 2)),
-    *((70, 48, 32, 2, 2), (70, 48, 32, 1, 1), (70, 48, 48, 1, 2)),
-)
 
 
 @dataclass(frozen=True)
@@ -88,9 +78,11 @@ def _best(products):
 @cache
 def _cases():
     simulated = [_simulated(5, 40, shape) for shape in SHAPES]
-    extreme = [*map(_costs, _EXTREME_PRODUCTS), _best(_EXTREME_PRODUCTS)]
-    alike = [*map(_costs, _ONE_OTHER_ARGUMENT), _best(_ONE_OTHER_ARGUMENT)]
-    return [*map(_costs, _PRODUCTS), *simulated, _best(_PRODUCTS), *extreme, *alike]
+    extreme = [*map(_costs, EXTREME_PRODUCTS), _best(EXTREME_PRODUCTS)]
+    alike = [*map(_costs, ONE_OTHER_ARGUMENT), _best(ONE_OTHER_ARGUMENT)]
+    starts = range(0, len(AGAINST_RULES_OF_THUMB), ASKED_TOGETHER)
+    against = [_best(AGAINST_RULES_OF_THUMB[i : i + ASKED_TOGETHER]) for i in starts]
+    return [*map(_costs, PRODUCTS), *simulated, _best(PRODUCTS), *extreme, *alike, *against]
 
 
 def _fresh(seed):
@@ -101,7 +93,7 @@ def _fresh(seed):
     products = ((M, N, 16 * steps, rows, columns),)
     own = dict(zip(_ARGUMENTS, *products, strict=True))
     others = alike(own, dict(zip(_ARGUMENTS, (1, 1, 16, 1, 1), strict=True)))
-    return [_costs(*products), _best(products)] + [
+    return [_costs(*products), _best(products), _best(drawn_products(generator))] + [
         _costs(tuple((own | other).values())) for other in others
     ]
 
@@ -123,7 +115,8 @@ def _expected(case):
 
 
 def _run(answer, case, device):
-    found = {product: _checked(answer(*product)) for product in case.products}
+    returned = answer.run(results, case.products)
+    found = {p: _checked(result) for p, result in zip(case.products, returned, strict=True)}
     if not case.shapes:
         _check_costs_again(found)
     return _output(case, lambda *product: found[product], _called_best)
@@ -192,4 +185,5 @@ FRAGMENT_SHAPE = Exercise(
     fresh=_fresh,
     expected=_expected,
     run=_run,
+    runs_in="gemlite_lab.sandbox.many_calls",
 )

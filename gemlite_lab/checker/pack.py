@@ -25,8 +25,8 @@ def codes_cases():
     """Codes of every width, ragged and over several tiles, and the codes of a real layer."""
     found = [cases.codes(nbits, N, K, seed) for seed, (nbits, N, K) in enumerate(_SHAPES)]
     sizes = [cases.codes(*shape, seed) for seed, shape in enumerate((*_SMALLEST, *_LARGE))]
-    bits = [_lone_bits(nbits) for nbits in range(1, 9)]
-    return [*found, cases.real_codes(), *sizes, *_equal_codes(), *bits]
+    telling = [_telling_words(nbits) for nbits in range(1, 9)]
+    return [*found, cases.real_codes(), *sizes, *_equal_codes(), *telling]
 
 
 def _laid_otherwise():
@@ -44,14 +44,20 @@ def _equal_codes():
     ]
 
 
-def _lone_bits(nbits):
-    """A row for each bit of the first word, which is the only bit set, and a row of all bits."""
+def _telling_words(nbits):
+    """A row for each bit of the first word, which is the only bit set, and rows of telling words.
+
+    Each word of those holds one code throughout, and every code fills a word.
+    """
     codes_in_word = 32 // nbits
-    W_q = torch.zeros(codes_in_word * nbits + 1, 32 * codes_in_word, dtype=torch.uint8)
-    for row in range(len(W_q) - 1):
-        W_q[row, row // nbits * 32] = 1 << row % nbits
-    W_q[-1] = 2**nbits - 1
-    label = f"{nbits}-bit, N = {len(W_q)}, K = {W_q.shape[1]}, rows with one bit and with all bits"
+    lone_bits = torch.zeros(codes_in_word * nbits, codes_in_word, 32, dtype=torch.uint8)
+    for row, fields in enumerate(lone_bits):
+        fields[row // nbits, 0] = 1 << row % nbits
+    codes = (torch.arange(max(32, 2**nbits)) % 2**nbits).to(torch.uint8)
+    repeated = codes.reshape(-1, 1, 32).expand(-1, codes_in_word, -1)
+    W_q = torch.cat([lone_bits, repeated]).flatten(1)
+    size = f"{nbits}-bit, N = {len(W_q)}, K = {W_q.shape[1]}"
+    label = f"{size}, rows with one bit and words with one code throughout"
     return cases.CodesCase(label, nbits, W_q)
 
 

@@ -10,7 +10,13 @@ from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
-from gemlite_lab.checker.sparse_cases import TILE, real_sparse_codes, sparse_codes
+from gemlite_lab.checker.sparse_cases import (
+    NBITS,
+    TILE,
+    SparseCodesCase,
+    real_sparse_codes,
+    sparse_codes,
+)
 from gemlite_lab.checker.usual_sizes import usual_sizes
 
 _SHAPES = ((3, 700), (2, 256), (5, 300), (1, 33), (2, 7), (4, 64), (2, 1100))  # N, K
@@ -26,7 +32,7 @@ def _cases():
     found = [sparse_codes(N, K, seed) for seed, (N, K) in enumerate(_SHAPES)]
     found[-1] = _with_any_pruned(found[-1], seed=0)
     sizes = [sparse_codes(N, K, seed) for seed, (N, K) in enumerate(_SIZES)]
-    few = [_without_codes(), _with_nothing_kept()]
+    few = [_without_codes(), _with_nothing_kept(), _one_code_in_a_word()]
     return [*found, real_sparse_codes(), *sizes, *few, *_laid_otherwise()]
 
 
@@ -51,6 +57,16 @@ def _with_any_pruned(case, seed):
 def _without_codes():
     case = sparse_codes(1, 100, seed=0)
     return replace(case, label=f"{case.label}, all codes 0", W_q=0 * case.W_q)
+
+
+def _one_code_in_a_word():
+    """A row that keeps all first codes and one that keeps all second; each code fills a word."""
+    codes = torch.arange(2**NBITS, dtype=torch.uint8).reshape(-1, 1, 32)
+    W_q = codes.expand(-1, TILE // 32, -1).reshape(1, -1).repeat(2, 1)
+    is_first = torch.arange(W_q.shape[1]) // 32 % 2 == 0
+    kept = torch.stack([is_first, ~is_first])
+    label = f"N = 2, K = {W_q.shape[1]}, one code throughout each word"
+    return SparseCodesCase(label, NBITS, W_q, kept)
 
 
 def _with_nothing_kept():

@@ -5,7 +5,7 @@ from functools import cache, partial
 
 import torch
 
-from gemlite_edu.packing.plane_tiles import DEPTH, PlaneTiles, pack_with_high
+from gemlite_edu.packing.plane_tiles import DEPTH, PlaneTiles, pack_with_high, unpack_with_high
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.exercise import Exercise
 from gemlite_lab.checker.triton_answers import product_of
@@ -26,6 +26,7 @@ _ROWS = {
     (8, 16): 3,
     (8, 8): 3,
 }
+_ALONE = 3, 16  # no telling words here: who is wrong here alone would get the name of a mistake
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,41 @@ class _TileCase(cases.CodesCase):
 @cache
 def _tile_cases():
     exact = [_exact_case(N, *widths) for widths, N in _ROWS.items()]
-    return [*exact, _tile_case(cases.real_codes(), 32)]
+    telling = [_telling_words(*widths) for widths in _ROWS if widths != _ALONE]
+    return [*exact, _tile_case(cases.real_codes(), 32), *telling]
 
 
 def _exact_case(N, nbits, word_bits):
     K = 32 * (32 // nbits) + DEPTH
     return _tile_case(cases.codes(nbits, N, K, seed=nbits), word_bits)
+
+
+def _telling(layout, N):
+    """Words of one tile, (1, N, DEPTH), that hold these numbers in turn."""
+    bits, fields = layout.word_bits, layout.fields
+    ones = 2**bits - 1
+    one_code_throughout = [
+        sum(code << field * layout.low_bits for field in range(fields))
+        for code in range(2**layout.low_bits)
+    ]
+    lone = [1 << bit for bit in range(bits)]
+    numbers = torch.tensor([*one_code_throughout, *lone, *(ones - one for one in lone)])
+    order = torch.arange(N * DEPTH) % len(numbers)
+    return numbers[order].to(layout.word_dtype).reshape(1, N, DEPTH)
+
+
+def _telling_words(nbits, word_bits):
+    """A tile of words of zeros, of ones, with one bit set or clear, and with one code throughout.
+
+    So are the words of third bits.
+    """
+    layout = PlaneTiles(nbits, DEPTH * (word_bits // (2 if nbits == 3 else nbits)), None, word_bits)
+    N = -(-(2**nbits + 2 * word_bits) // DEPTH)
+    words = _telling(layout, N)
+    high = None if layout.high is None else _telling(layout.high, N)
+    W_q = unpack_with_high(words, high, layout)
+    label = f"{nbits}-bit, N = {len(W_q)}, K = {layout.K}, telling words of {word_bits} bits"
+    return _TileCase(label, nbits, W_q, word_bits, words, high)
 
 
 def _tile_case(codes, word_bits):

@@ -44,6 +44,8 @@ def _floor_mistakes(case):
             "a code takes nbits // 8 bytes, which is 0 below 8 bits; it is nbits / 8": nbits // 8,
             "the codes of all rows end with a whole 32-bit word": -(-bits // 32) * 32 / bits * nbits
                 / 8,
+            "the bytes of all codes are rounded up to a whole number": -(-bits // 8) / bits * nbits,
+            "the bytes of all codes are rounded down to a whole number": bits // 8 / bits * nbits,
             "a code takes 8 / nbits bytes; it is nbits / 8": 8 / nbits,
             "the bits of the codes are counted as bytes": nbits,
             "each code takes 1 byte, as an unpacked one does": 1,
