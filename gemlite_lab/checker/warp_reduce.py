@@ -40,12 +40,13 @@ def _fractional_case():
 
 
 def _large_case():
-    """A case, also exact, with the largest fp16 as y, and with sums beyond it that cancel."""
-    x, W = torch.zeros(8, 64), torch.zeros(3, 64)
+    """A case, also exact, with the largest fp16 as y, and with sums up to 2**29 that cancel."""
+    x, W = torch.zeros(8, 64), torch.zeros(4, 64)
     x[:, 3], x[:, [9, 40]], x[:, 7] = _LARGEST, -_LARGEST, torch.arange(8.0)
     W[0, 3], W[1, 3] = 1, -1
     W[2, [3, 9, 40, 7]] = torch.tensor([2.0, 1.0, 1.0, 1.0])
-    return cases.PlainCase("M = 8, N = 3, K = 64, numbers up to 65504", W.half(), x.half(), True)
+    W[3, [3, 9, 40, 7]] = torch.tensor([8192.0, 4096.0, 4096.0, 64.0])
+    return cases.PlainCase("M = 8, N = 4, K = 64, numbers up to 65504", W.half(), x.half(), True)
 
 
 def _expected(case):
