@@ -25,7 +25,7 @@ from gemlite_lab.checker.ternary_cases import (
 _NAME, _FRAGMENT = "all_steps", "16x16x16"
 _M, _N = 3, 40
 _STEPS = (4.5, 2, 1, 3, 4, 9)  # a step of half the length among them
-_MANY_STEPS = 24
+_MANY_STEPS, _ROWS_OF_A_BLOCK = 24, 16
 
 
 def _plan(M, N, K):
@@ -35,7 +35,12 @@ def _plan(M, N, K):
 @cache
 def _cases():
     found = [_case(steps, seed) for seed, steps in enumerate(_STEPS)]
-    return [*found, _case(_MANY_STEPS, seed=0, M=1, N=8), _case(2, seed=1, M=130, N=200)]
+    return [
+        *found,
+        _case(_MANY_STEPS, seed=0, M=_ROWS_OF_A_BLOCK, N=8),
+        _case(2, seed=1, N=200),  # seven blocks of columns
+        _case(5, seed=1, M=130, N=72),
+    ]
 
 
 def _case(steps, seed, M=_M, N=_N):
@@ -46,7 +51,7 @@ def _case(steps, seed, M=_M, N=_N):
 def _fresh(seed):
     """Other numbers in the shape of the first case, and a larger number of steps."""
     steps = _MANY_STEPS + 1 + seed % _MANY_STEPS
-    makes = partial(_case, _STEPS[0]), partial(_case, steps, M=1, N=8)
+    makes = partial(_case, _STEPS[0]), partial(_case, steps, M=_ROWS_OF_A_BLOCK, N=8)
     return [case for make in makes for case in fresh(make, seed)]
 
 
