@@ -11,6 +11,7 @@ from gemlite_edu.runners.load import load
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.dequant_formats import FP4, NF4_TABLE, SIGNED, linear
 from gemlite_lab.checker.exercise import Exercise, run_watched
+from gemlite_lab.checker.precise_cases import fine_gemv, precise_gemv
 from gemlite_lab.checker.random_cases import cancelling_gemv, random_gemv
 
 _KERNEL = "gemv_a16wn_fp32"
@@ -18,20 +19,32 @@ _HOLE = "dequant_dot"
 
 
 def _cases(format):
-    found = []
-    for nbits in format.widths:
-        shapes = ((40, _ragged(nbits) // 2), (2, 7))
-        found.append(_exact_case(nbits, seed=0))
-        found += [cases.exact_gemv(nbits, *shape, seed) for seed, shape in enumerate(shapes, 1)]
+    found = [_exact_case(nbits, seed=0) for nbits in format.widths]
     if format.sums_are_exact:
         found.append(_fractional_case(format))
     else:
         found.append(cancelling_gemv(_values(format)))
+    for nbits in format.widths:
+        found += [fine_gemv(nbits, seed=2), _precise_case(format, nbits, seed=1)]
     return [*found, _real_case(format), random_gemv(format.widths[0])]
 
 
 def _exact_case(nbits, seed):
     return cases.exact_gemv(nbits, 33, _ragged(nbits), seed)
+
+
+def _precise_case(format, nbits, seed, dtype=torch.float16):
+    return precise_gemv(nbits, 33, _ragged(nbits) // 2, seed, dtype, format.has_zeros)
+
+
+def _fresh(format, seed):
+    """Other numbers in the shape of the first case; two other widths with bfloat16 x."""
+    first, *others = format.widths
+    makes = [partial(_exact_case, first)]
+    for nbits in cases.drawn(others, 2, seed) or [first]:
+        makes.append(partial(_precise_case, format, nbits, dtype=torch.bfloat16))
+        makes.append(partial(fine_gemv, nbits, dtype=torch.bfloat16))
+    return [case for make in makes for case in cases.fresh(make, seed)]
 
 
 def _ragged(nbits):
@@ -74,7 +87,7 @@ def _expected(format, case):
     W = format.decode(case.W_q.double(), case.zeros.double()) * case.scales.double()
     right = reference.matmul(case.x, W)
     if case.is_exact and format.sums_are_exact:
-        return right.half(), None
+        return right.to(case.x.dtype).half(), None
     return right, bounds.error_bound(case.x, W, case.x.dtype)
 
 
@@ -121,7 +134,7 @@ def _exercise(format):
         is_kernel=True,
         hints=_HINTS.get(format.name, _HINTS[_HOLE]),
         cases=cache(lambda: _cases(format)),
-        fresh=lambda seed: cases.fresh(partial(_exact_case, format.widths[0]), seed),
+        fresh=partial(_fresh, format),
         expected=lambda case: _expected(format, case),
         run=_run,
     )

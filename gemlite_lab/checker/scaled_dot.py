@@ -6,11 +6,12 @@ from functools import cache, partial
 import torch
 
 from gemlite_edu.numbers import bounds, reference
-from gemlite_edu.packing import pack_warped_int32
+from gemlite_edu.packing import WarpInterleaved, pack_warped_int32
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker import grouped_cases
 from gemlite_lab.checker.cases import drawn, fresh
 from gemlite_lab.checker.exercise import Exercise, run_watched
+from gemlite_lab.checker.precise_cases import precise_grouped
 from gemlite_lab.checker.random_cases import long_grouped, random_grouped
 
 _KERNEL = "gemv_a16wn_fp32"
@@ -32,13 +33,17 @@ _SHAPES = {  # (nbits, group_size): (N, K); K is ragged except in the smallest
 _OF_EVERY_WIDTH = tuple(shape for shape in _SHAPES if shape not in ((4, 32), (4, 64)))
 _OF_BFLOAT16 = 8, 128  # width and group size of the cases with bfloat16 x
 _UNEVEN = (41, 55, 110)  # their reciprocals in float32 lead to other groups
+_MOST_QUANTA = 2**13  # of an output of a case with drawn numbers
+_SHORTER_THAN_A_WARP = (20, 28, 9)
 
 
 def _cases(widths_and_groups):
     exact = [_exact_case(key, seed) for seed, key in enumerate(widths_and_groups)]
+    precise = [precise_grouped(case, seed) for seed, case in enumerate(exact)]
     return [
-        *exact[:1],
-        *exact[2:],
+        exact[0],
+        *precise[2:],
+        precise[0],
         grouped_cases.real_grouped(*_OF_BFLOAT16, x_dtype=torch.bfloat16),
         random_grouped(4, 41, N=33, K=82),
         long_grouped(*_OF_BFLOAT16),
@@ -51,23 +56,39 @@ def _exact_case(width_and_group, seed):
 
 
 def _fresh(widths_and_groups, seed):
-    """Other numbers in the shape of the first case; four widths without a case, or one below 8."""
+    """Other numbers in the shape of the first case; four widths without a case, or one below 8.
+
+    Of four widths one has groups shorter than a warp and one has groups longer than two tiles, and
+    two have bfloat16 x, which the first case has too for half of the seeds.
+    """
     known = {nbits for nbits, _ in (*widths_and_groups, _OF_BFLOAT16)}
     unknown = [nbits for nbits in range(1, 9) if nbits not in known]
-    group_size = _UNEVEN[seed // 8 % len(_UNEVEN)]
-    makes = [
-        partial(grouped_cases.exact_grouped, nbits, group_size, 3, 2 * group_size)
-        for nbits in drawn(unknown, 4, seed) or [1 + seed % 7]
-    ]
-    makes.insert(0, partial(_exact_case, widths_and_groups[0]))
+    first, types = widths_and_groups[0], (torch.float16, torch.bfloat16)
+    makes = [partial(_precise_case, *first, *_SHAPES[first], dtype=types[seed // 4 % 2])]
+    for place, nbits in enumerate(drawn(unknown, 4, seed) or [1 + seed % 7], seed % 4):
+        group_size = _drawn_group_size(nbits, place, seed)
+        size = nbits, group_size, 3, 2 * group_size
+        makes.append(partial(_precise_case, *size, dtype=types[place % 2]))
     return [case for make in makes for case in fresh(make, seed)]
+
+
+def _drawn_group_size(nbits, place, seed):
+    third = seed // 8 % 3
+    longer_than_two_tiles = 2 * WarpInterleaved(nbits).tile + _UNEVEN[third]
+    of_place = _SHORTER_THAN_A_WARP[third], longer_than_two_tiles, _UNEVEN[third], _UNEVEN[third]
+    return of_place[(place + seed // 24) % 4]
+
+
+def _precise_case(nbits, group_size, N, K, seed, dtype=torch.float16):
+    exact = grouped_cases.exact_grouped(nbits, group_size, N, K, seed, _MOST_QUANTA)
+    return precise_grouped(exact, seed, dtype)
 
 
 def _expected(case):
     W = (case.W_q.double() - case.zero_of_k) * case.scale_of_k
     right = reference.matmul(case.x, W)
     if case.is_exact:
-        return right.half(), None
+        return right.to(case.x.dtype).half(), None
     return right, bounds.error_bound(case.x, W, case.x.dtype)
 
 

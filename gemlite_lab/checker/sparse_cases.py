@@ -84,9 +84,10 @@ def fractional_sparse_gemv(N, tiles, seed):
 def real_sparse_gemv(tokens=4):
     """A `SparseGemvCase` of a real layer, with its real activations as bfloat16."""
     kept, q = _pruned_layer("ffn_down")
-    x = real_layer("ffn_down").activations[:tokens].bfloat16()
+    x = real_layer("ffn_down").activations[:tokens].bfloat16() * cases.BEYOND_HALF
     label = f"real layer (ffn_down of MiniLM), M = {tokens}, bfloat16"
-    return SparseGemvCase(label, NBITS, q.W_q, q.scales, q.zeros, x, False, kept, True)
+    scales = q.scales / cases.BEYOND_HALF
+    return SparseGemvCase(label, NBITS, q.W_q, scales, q.zeros, x, False, kept, True)
 
 
 def _pruned_layer(name):

@@ -91,3 +91,23 @@ def test_a_shape_without_exact_inputs_gets_a_sentence():
 
     with pytest.raises(ValueError, match="not exact in fp16\\): take a shorter sum"):
         cases.fresh(never, 7)
+
+
+def test_each_width_has_products_and_zeros_that_half_precision_would_round():
+    cases = [case for case, *_ in cases_of("dequant_dot")]
+    for nbits in range(1, 9):
+        of_width = [case for case in cases if case.nbits == nbits]
+        assert sum("almost cancel" in case.label for case in of_width) == 1
+        assert sum("zeros of 22 bits" in case.label for case in of_width) == 1
+        assert any((case.zeros < 0).any() for case in of_width)
+        assert any((0 < abs(case.x) * (abs(case.x) < 1e-3)).any() for case in of_width)
+
+
+@pytest.mark.parametrize("name", ["bug_2", "bug_3"])
+def test_each_draw_has_groups_shorter_than_a_warp_and_longer_than_two_tiles(name):
+    for seed in range(0, 96, 5):
+        cases = EXERCISES[name].fresh(seed)
+        assert any(case.group_size < 32 for case in cases)
+        longest = max(cases, key=lambda case: case.group_size)
+        assert longest.group_size > max(256, 2 * 32 * (32 // longest.nbits))
+        assert {case.x.dtype for case in cases} == {torch.float16, torch.bfloat16}

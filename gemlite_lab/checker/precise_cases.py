@@ -1,0 +1,132 @@
+"""Exact inputs on which a kernel that rounds anything to fewer bits than float32 gives a wrong y.
+
+Rows of x have full mantissas and almost cancel: two neighbours meet equal codes, so that y is small
+and its products need up to 21 bits. Zero-points have fractions and both signs. The magnitudes that
+an output adds up stay below 2**24 units, so that every sum is exact in float32 in any order.
+"""
+
+from dataclasses import replace
+
+import torch
+
+from gemlite_lab.checker.cases import BEYOND_HALF, GemvCase, codes, exact_gemv
+from gemlite_lab.checker.sparse_cases import NBITS, SparseGemvCase, sparse_codes
+
+_WARP_SIZE = 32
+_PAIRS = 4  # rows of x in which two large numbers almost cancel
+_ROWS_OF_X = 3  # of a grouped case that become such rows
+_LARGEST = {torch.float16: 2047, torch.bfloat16: 255}
+_LOWER_X = 2.0**-3  # keeps x in the range of fp16
+_SMALL_X = 2.0**-30
+_BEYOND_HALF = BEYOND_HALF, _SMALL_X  # no half holds an x times one of these
+_BITS_OF_ZERO, _BITS_OF_WEIGHT = 22, 10
+_EXACT = 2**24
+
+
+def precise_gemv(nbits, N, K, seed, dtype=torch.float16, has_zeros=True):
+    """A `GemvCase` with large x that almost cancel; K of a tile or more.
+
+    has_zeros: False for a format whose weights are multiples of 1/2 up to 8 and that ignores zeros,
+    which are then large.
+    """
+    case = exact_gemv(nbits, N, K, seed)
+    generator = torch.Generator().manual_seed(seed)
+    first = 2 * torch.randperm((K - _WARP_SIZE - 1) // 2, generator=generator)[:_PAIRS]
+    W_q, rows = case.W_q.clone(), torch.arange(_PAIRS)
+    W_q[:, first + 1] = W_q[:, first]
+    large = _odd_numbers(_PAIRS, dtype, generator)
+    shift = 1 if has_zeros else 2**7 * (2048 // (_LARGEST[dtype] + 1))
+    x = torch.zeros(_PAIRS, K)
+    x[rows, first + _WARP_SIZE] = 2.0 * rows + 1  # another code of the same word
+    x[rows, first] = large * shift + (2.0 if has_zeros else 0.0)
+    x[rows, first + 1] = -large * shift
+    x = torch.cat([x, case.x.float().sum(0, keepdim=True)]) * _LOWER_X
+    zeros = _zeros(nbits, torch.arange(N)[:, None]) if has_zeros else 1000 * (case.zeros + 1)
+    top, unit = (2 * 2**nbits, 2.0 ** (nbits - _BITS_OF_WEIGHT)) if has_zeros else (8, 0.5)
+    assert x.abs().sum(1).max() * top <= _EXACT * unit * _LOWER_X, f"{case.label}: not exact"
+    scales, x = _in_type(case.scales, x, dtype, _BEYOND_HALF[seed % 2])
+    label = f"{nbits}-bit, {_label(x, N, K, dtype)} that almost cancel"
+    return GemvCase(label, nbits, W_q, scales, zeros, x, True)
+
+
+def precise_sparse_gemv(N, K, seed, dtype=torch.float16):
+    """A `SparseGemvCase` like `precise_gemv`, which keeps each weight that meets a large x."""
+    case, drawn = precise_gemv(NBITS, N, K, seed, dtype), sparse_codes(N, K, seed)
+    W_q, kept = drawn.W_q.clone(), drawn.kept.clone()
+    k = torch.arange(K)
+    is_large = (case.x.abs() > case.x.abs().amax() / 2).any(0)
+    partner = k + torch.where(k // _WARP_SIZE % 2 == 0, _WARP_SIZE, -_WARP_SIZE)
+    partner = partner[is_large]
+    assert not is_large[partner[partner < K]].any(), f"{case.label}: both of a pair meet large x"
+    kept[:, is_large], kept[:, partner[partner < K]] = True, False
+    second = k[is_large][1::2]
+    W_q[:, second] = W_q[:, second - 1]
+    return SparseGemvCase(**{**vars(case), "W_q": W_q, "kept": kept})
+
+
+def fine_gemv(nbits, seed, dtype=torch.float16):
+    """A small `GemvCase` with small x and zero-points of 22 bits, most of them close to a code."""
+    N = K = 7
+    W_q = codes(nbits, N, K, seed).W_q
+    n = torch.arange(N)[:, None]
+    near = torch.where(n % 2 == 0, W_q.amax(1, keepdim=True), W_q.amin(1, keepdim=True))
+    off = (2 * (n * 37 % 256) + 257) * 2.0 ** (nbits - _BITS_OF_ZERO)
+    zeros = torch.where(n % 3 == 2, -off, near - off)
+    x = torch.diag((-1.0) ** n[:, 0] * (1 + 2 * (n[:, 0] % 2)) * 4.0 ** -n[:, 0])
+    scales, x = _in_type(2.0 ** (12 - nbits - n % 2), x, dtype, _SMALL_X)
+    label = f"{nbits}-bit, {_label(x, N, K, dtype)}, small x and zeros of {_BITS_OF_ZERO} bits"
+    return GemvCase(label, nbits, W_q, scales, zeros, x, True)
+
+
+def precise_grouped(case, seed, dtype=torch.float16):
+    """The exact `GroupedCase` with large x in its first rows, two of them in one group each."""
+    K, generator = case.x.shape[1], torch.Generator().manual_seed(seed)
+    k = torch.arange(K - 1)
+    inside = k[(k % case.group_size < case.group_size - 1) & (k % _WARP_SIZE < _WARP_SIZE - 1)]
+    first = inside[torch.randperm(len(inside), generator=generator)]
+    first = first[first % 2 == first[0] % 2][:_ROWS_OF_X]
+    rows, x, W_q = torch.arange(len(first)), case.x.float(), case.W_q.clone()
+    W_q[:, first + 1] = W_q[:, first]
+    large = _odd_numbers(len(first), dtype, generator)
+    x[len(first) : 2 * len(first)] += x[: len(first)]
+    x[: len(first)] = 0
+    x[rows, first], x[rows, first + 1] = large + 2.0, -large
+    n, g = torch.arange(len(W_q))[:, None], torch.arange(case.scales.shape[1])
+    zeros = _zeros(case.nbits, 7 * n + 3 * g)
+    _check_sums(case, x, zeros)
+    scales, x = _in_type(case.scales, x, dtype, _BEYOND_HALF[seed % 2])
+    label = f"{case.label}, numbers that almost cancel" + ", bfloat16" * (dtype == torch.bfloat16)
+    return replace(case, label=label, W_q=W_q, scales=scales, zeros=zeros, x=x)
+
+
+def _check_sums(case, x, zeros):
+    size = (2**case.nbits + zeros.abs().double()) * case.scales
+    terms = x.abs().double() @ size.repeat_interleave(case.group_size, dim=1).T
+    unit = 2.0 ** (case.nbits - _BITS_OF_WEIGHT) * case.scales.amin(1)
+    few = (x != 0).sum(1) <= 2  # both of them in one group
+    largest = torch.where(few[:, None], case.scales.amax(1) / case.scales.amin(1), 1.0)
+    assert (terms < _EXACT * unit * largest).all(), f"{case.label}: sums are not exact in float32"
+
+
+def _zeros(nbits, order):
+    """Odd multiples of a power of two below 2**nbits, others for each number; a third negative."""
+    odd = 2 * (order * 37 % 2 ** (_BITS_OF_WEIGHT - 1)) + 1
+    return odd * 2.0 ** (nbits - _BITS_OF_WEIGHT) * torch.where(order % 3 == 2, -1, 1)
+
+
+def _odd_numbers(count, dtype, generator):
+    largest = _LARGEST[dtype]
+    smaller = torch.randint(1, largest // 8, (count,), generator=generator)
+    return (largest - 2 * smaller).float()
+
+
+def _in_type(scales, x, dtype, factor):
+    """Scales float32 and x in its type; bfloat16 x times the factor, and scales through it."""
+    factor = factor if dtype == torch.bfloat16 else 1.0
+    typed = (x * factor).to(dtype)
+    assert (typed.float() == x * factor).all(), "x is not exact in its type"
+    return scales.float() / factor, typed
+
+
+def _label(x, N, K, dtype):
+    return f"M = {len(x)}, N = {N}, K = {K}" + ", bfloat16" * (dtype == torch.bfloat16)
