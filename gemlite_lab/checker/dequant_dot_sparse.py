@@ -38,7 +38,7 @@ def _cases():
 
 def _fresh(seed):
     """Other numbers in the shape of the first case, and others of bfloat16 that almost cancel."""
-    precise = partial(precise_sparse_gemv, 33, 300, dtype=torch.bfloat16)
+    precise = partial(precise_sparse_gemv, 9, 300, dtype=torch.bfloat16)
     makes = partial(exact_sparse_gemv, 33, 700), precise
     return [case for make in makes for case in fresh(make, seed)]
 

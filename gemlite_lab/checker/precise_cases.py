@@ -45,7 +45,7 @@ def precise_gemv(nbits, N, K, seed, dtype=torch.float16, has_zeros=True):
     top, unit = (2 * 2**nbits, 2.0 ** (nbits - _BITS_OF_WEIGHT)) if has_zeros else (8, 0.5)
     assert x.abs().sum(1).max() * top <= _EXACT * unit * _LOWER_X, f"{case.label}: not exact"
     scales, x = _in_type(case.scales, x, dtype, _BEYOND_HALF[seed % 2])
-    label = f"{nbits}-bit, {_label(x, N, K, dtype)} that almost cancel"
+    label = f"{nbits}-bit, {_label(x, N, K, dtype)}, numbers that almost cancel"
     return GemvCase(label, nbits, W_q, scales, zeros, x, True)
 
 
