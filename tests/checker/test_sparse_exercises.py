@@ -57,10 +57,11 @@ def test_a_weight_without_a_partner_is_kept_here_and_pruned_there():
 @pytest.mark.parametrize(
     "case", [case for case in DOT.cases() if case.is_exact], ids=lambda case: case.label
 )
-def test_right_outputs_are_exact_in_half_precision(case):
+def test_right_outputs_are_exact_in_half_precision_or_round_once_from_float32(case):
     W = (case.W_q.double() - case.zeros) * case.scales * case.kept
     exact = reference.matmul(case.x, W)
-    assert torch.equal(exact, exact.half().double())
+    type = torch.float32 if "almost cancel" in case.label else torch.float16
+    assert torch.equal(exact, exact.to(type).double())
 
 
 @pytest.mark.parametrize(
