@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -50,7 +51,7 @@ def test_both_kernels_decode_and_x_is_extreme():
 
 def test_there_are_one_step_two_and_more_and_a_part_of_one():
     plans = [all_steps._plan_of(case) for case in ALL_STEPS_CASES]
-    assert sorted(map(all_steps._num_steps, ALL_STEPS_CASES)) == [1, 2, 2, 3, 4, 5, 9, 24]
+    assert sorted(map(all_steps._num_steps, ALL_STEPS_CASES)) == [1, 2, 2, 3, 4, 5, 5, 9, 24]
     lengths = [plan.defines["BLOCK_K"] for plan in plans]
     assert any(case.K % length for case, length in zip(ALL_STEPS_CASES, lengths, strict=True))
     assert sum(plan.grid[0] > 1 for plan in plans) == len(plans) - 1
@@ -248,6 +249,7 @@ def test_padding_is_what_goes_into_no_output():
 def test_any_of_the_shapes_that_are_equally_good_is_the_best(best):
     costs = right_costs(98, 178, 64, 4, 2)
     case = fragment_shape._best(((98, 178, 64, 4, 2),))
-    output = fragment_shape._run(lambda *product: (best, costs), case, "cpu")
+    answer = SimpleNamespace(run=lambda _, products: [(best, costs) for _ in products])
+    output = fragment_shape._run(answer, case, "cpu")
     is_right = torch.equal(output, EXERCISES["fragment_shape"].expected(case)[0])
     assert is_right == (best != "32x8x16")

@@ -36,7 +36,7 @@ def output(parts):
     weights = parts["value"](codes, zeros, parts["scales"][:, parts["scale_group"]])
     weights = weights * parts["kept"](parts["words"])
     sums = parts["add"](word_dots.met(parts), weights * parts["counted"])
-    return sums.to(parts["dtype"]).double()
+    return word_dots.as_y(sums, parts["dtype"])
 
 
 def mistakes_of(case):

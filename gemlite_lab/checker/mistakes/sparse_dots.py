@@ -29,6 +29,7 @@ def parts_of(case):
         "places": _places(2 * _PAIR, 2 * _PAIR + 1),
         "zeros": case.zeros.double().view(-1, 1, 1, 1),
         "scales": case.scales.double(),
+        "dtype": case.x.dtype,
     }
 
 
@@ -47,7 +48,7 @@ def output(parts):
     is_first = parts["is_first"](bits[..., parts["order"], :])
     first, second = _met(parts)
     sums = parts["add"](first, weights * is_first) + parts["add"](second, weights * ~is_first)
-    return (sums * parts["scales"].T).half().double()
+    return word_dots.as_y(sums * parts["scales"].T, parts["dtype"])
 
 
 def _met(parts):

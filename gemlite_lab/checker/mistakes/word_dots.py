@@ -40,7 +40,7 @@ def parts_of(case):
         "place": right_place(len(shift)),
         "zeros": case.zeros.double().view(-1, 1, 1, 1),
         "scales": case.scales.double(),
-        "dtype": torch.int64 if case.x.dtype == torch.int8 else torch.float16,
+        "dtype": torch.int64 if case.x.dtype == torch.int8 else case.x.dtype,
     }
 
 
@@ -61,7 +61,13 @@ def output(parts):
     codes = fields.codes(parts["words"], parts).double()
     weights = parts["value"](codes, parts["zero"](parts["zeros"])) * parts["kept"](parts["words"])
     sums = parts["add"](met(parts), weights * parts["counted"])
-    return (sums * parts["scales"].T).to(parts["dtype"]).double()
+    return as_y(sums * parts["scales"].T, parts["dtype"])
+
+
+def as_y(sums, dtype):
+    """Sums as an exact case expects them: rounded to the type of x, whole numbers for int8."""
+    y = sums.to(dtype)
+    return (y.half() if y.is_floating_point() else y).double()
 
 
 def place_mistakes(count, gap=WARP_SIZE):
