@@ -30,6 +30,16 @@ class SavedLayer(FrozenLayer):
             raise TypeError(f"trusted_texts must be a dict {{hole: text}}, got {came}")
         self._trusted_texts = dict(trusted_texts or {})
 
+    def __getattr__(self, name):
+        """What torch.nn.Module finds; a `weight` there is none, and some models read their own."""
+        if name == "weight":
+            raise AttributeError(
+                f"a {type(self).__name__} has no weight, because its codes are packed, but the "
+                "model's own code reads one: leave that layer out by its name, as "
+                'quantize_(model, format, skip=("lm_head", "wo")) does for T5'
+            )
+        return super().__getattr__(name)
+
     def _save_to_state_dict(self, state, prefix, keep_vars):
         """Save the layer, with `metadata` updated: the bias may have come or gone since `pack`."""
         if self._form_text is not None:

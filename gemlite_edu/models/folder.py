@@ -18,10 +18,10 @@ def checked_path(folder):
     return Path(folder)
 
 
-def counted(names):
-    """How many tensors these are, in words, and the first of them."""
+def counted(names, kind="tensor"):
+    """How many of this kind these are, in words, and the first of them."""
     names = sorted(names)
-    return f"{len(names)} tensor{'s' * (len(names) > 1)}: {names[0]}"
+    return f"{len(names)} {kind}{'s' * (len(names) > 1)}: {names[0]}"
 
 
 @contextmanager

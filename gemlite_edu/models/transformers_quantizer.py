@@ -62,11 +62,13 @@ class GemLiteQuantizer(HfQuantizer):
         forms = saved_forms(shards)
         texts_of = trusted_for(forms, trusted_by_caller(), "the folder")
         prefix, modules = f"{model.base_model_prefix}.", dict(model.named_modules())
+        _check_all_taken(model, modules, forms, prefix)
         for name, (form, _) in forms.items():
             place = _place(modules, name, prefix)
             if place is None:
-                continue  # a head that this class does not have; else torch refuses its `weight`
+                continue
             _check_sizes(modules[place], place, form)
+            _check_dtype(modules[place], place, form)
             layer = GemLiteLinear(trusted_texts=texts_of[name])
             for part, tensor in on_meta_of(shards, name).items():
                 if part != "metadata":
@@ -110,6 +112,36 @@ def _check_all_loaded(model):
         raise ValueError(
             f"the {type(model).__name__} needs, and the files lack, {counted(absent)}, which would "
             "be random: save the model anew, or load it as the class that was saved"
+        )
+
+
+def _check_all_taken(model, modules, names, prefix):
+    """Raise ValueError for a packed layer that has no place in a part that the model has.
+
+    A model may leave out a whole part, such as a head, and what its class says that it ignores.
+    """
+    ignored = model._keys_to_ignore_on_load_unexpected or ()
+    lost = []
+    for name in names:
+        part = name.removeprefix(prefix).partition(".")[0]
+        has_part = part in modules or prefix + part in modules
+        is_ignored = any(re.search(pattern, name) for pattern in ignored)
+        if _place(modules, name, prefix) is None and has_part and not is_ignored:
+            lost.append(name)
+    if lost:
+        raise ValueError(
+            f"the files have, and the {type(model).__name__} of the config does not take, "
+            f"{counted(lost, 'packed layer')}: is the config that of the saved model?"
+        )
+
+
+def _check_dtype(linear, name, form):
+    """Raise ValueError if the model would compute in another dtype than the layer takes."""
+    takes, came = form.input_dtype.value, linear.weight.dtype
+    if not form.scaled_activations and takes != came:
+        raise ValueError(
+            f"{name} is packed for {takes}, and the model is to be {came}: "
+            f"pass dtype={takes} to from_pretrained"
         )
 
 

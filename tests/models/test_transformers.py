@@ -136,7 +136,7 @@ def test_a_file_that_lacks_tensors_is_refused(saved, tmp_path, names, sentence):
         (
             "num_hidden_layers",
             1,
-            "has, and the LlamaForCausalLM of its config does not take, .* te",
+            "have, and the LlamaForCausalLM of the config does not take, 7 pac",
         ),
         ("vocab_size", 60, "has tensors of other sizes than its config says, which the report of"),
         ("intermediate_size", 64, r"_proj is .* in the files and .* by the config"),
@@ -151,6 +151,34 @@ def test_a_config_that_lies_is_refused(saved, tmp_path, key, value, sentence):
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match=sentence):
         load_quantized(folder)
+
+
+def test_from_pretrained_refuses_layers_that_the_config_forgets(saved, tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    folder = copy_without(saved, tmp_path, [])
+    config = json.loads((folder / "config.json").read_text()) | {"num_hidden_layers": 1}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="does not take, 7 packed layers: model.layers.1.mlp.down"):
+        AutoModelForCausalLM.from_pretrained(folder)
+
+
+def test_from_pretrained_refuses_another_dtype_than_the_layers_take(saved):
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    with pytest.raises(ValueError, match="pass dtype=torch.bfloat16 to from_pretrained"):
+        AutoModelForCausalLM.from_pretrained(saved / "own False", dtype=torch.float16)
+
+
+def test_a_base_model_leaves_a_packed_head_out(saved, tmp_path):
+    from transformers import AutoModel, AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(saved / "dense False")
+    quantize_(model, NF4, skip=None)
+    model.save_pretrained(tmp_path)
+    base = AutoModel.from_pretrained(tmp_path)
+    assert type(base.layers[0].mlp.up_proj).__name__ == "GemLiteLinear"
 
 
 def test_load_quantized_and_the_base_model_are_the_same_model(saved):
