@@ -27,11 +27,12 @@ def calibrated(model, batches, most_bytes=2**31):
     The next run begins when `quantize_` comes to a layer without a hessian, so later layers then
     see what the quantized layers before them put out. Call `model.eval()` before. The errors in
     `model.quantization_summary` are of weights; they are larger than after rounding, while those of
-    the outputs are smaller.
+    the outputs are usually smaller; with 1 bit they may be larger, too.
 
     Raises TypeError or ValueError for a model without torch.nn.Linear or for other batches. The
     quantizer raises ValueError for a layer of another model, or one that no batch reached, and
-    whatever `quantize_gptq` raises.
+    whatever `quantize_gptq` raises. `quantize_` checks the hessians that are there before it
+    replaces a layer; those of later runs are checked when they come.
     Source: Frantar et al. 2022 (GPTQ), arXiv 2210.17323.
 
     >>> from gemlite_edu import INT4, quantize_
@@ -40,9 +41,11 @@ def calibrated(model, batches, most_bytes=2**31):
     GemLiteLinear(64 to 32, W4 per channel, FP16 to FP32)
     """
     check_model(model, "quantize_gptq(W, format, hessian)")
-    linear_layers(model, skip=None)
+    for name in linear_layers(model, skip=None):
+        if model.get_submodule(name).weight.is_meta:
+            raise ValueError(f"the weight of {name} is on meta, without numbers: load the model")
     check_size("most_bytes", most_bytes)
-    if isinstance(batches, torch.Tensor | Mapping) or not isinstance(batches, Iterable):
+    if isinstance(batches, torch.Tensor | Mapping | str) or not isinstance(batches, Iterable):
         came = type(batches).__name__
         raise TypeError(f"batches must be a list of inputs of the model, got a {came}")
     if iter(batches) is batches:
@@ -61,20 +64,29 @@ class Calibrated:
     def of_layer(self, linear):
         """The function from (W, format) to a `CodedWeight` for this torch.nn.Linear."""
         if linear not in self._hessians:
-            layers = self._layers()
-            if linear not in layers:
-                raise ValueError(
-                    "this layer is not in the model that was calibrated: call "
-                    "calibrated(model, batches) with the model that you quantize"
-                )
-            self._collect(layers.index(linear))
-        hessian = self._hessians[linear]
-        if not hessian.any():
+            self.check_layer(linear)
+            self._collect(self._layers().index(linear))
+        self.check_layer(linear)
+        return partial(quantize_gptq, hessian=self._hessians[linear])
+
+    def check_layer(self, linear):
+        """Raise ValueError for a layer of another model, or a hessian that cannot be used."""
+        hessian = self._hessians.get(linear)
+        if hessian is None and linear not in self._layers():
+            raise ValueError(
+                "this layer is not in the model that was calibrated: call "
+                "calibrated(model, batches) with the model that you quantize"
+            )
+        if hessian is not None and not hessian.isfinite().all():
+            raise ValueError(
+                "the layer got NaN, infinite or too large inputs from the batches of "
+                "calibrated(model, batches): look for them there, or skip the layer"
+            )
+        if hessian is not None and not hessian.any():
             raise ValueError(
                 "the layer got no inputs but zeros from the batches of calibrated(model, batches): "
                 "give others, or skip the layer"
             )
-        return partial(quantize_gptq, hessian=hessian)
 
     def _layers(self):
         """The linear layers that the model still has, in its order."""
@@ -91,21 +103,37 @@ class Calibrated:
             if room < 0 and self._hessians:
                 break
             self._hessians[linear] = torch.zeros(K, K, device=device)
-        with _hooked(self._hessians), torch.no_grad():
-            for batch in self._batches:
-                self._model(**batch) if isinstance(batch, Mapping) else self._model(batch)
+        with _hooked(self._hessians, self._model), torch.no_grad():
+            for number, batch in enumerate(self._batches):
+                _run(self._model, batch, number)
+
+
+def _run(model, batch, number):
+    """Call the model on one batch; TypeError if it does not take this kind of batch."""
+    try:
+        model(**batch) if isinstance(batch, Mapping) else model(batch)
+    except (AttributeError, TypeError) as error:
+        raise TypeError(
+            f"the model does not take batch {number}, a {type(batch).__name__} ({error}): each "
+            "batch is called as model(batch), or as model(**batch) if it is a dict; give a tensor "
+            "where a DataLoader has (tensor,)"
+        ) from error
 
 
 @contextmanager
-def _hooked(hessians):
+def _hooked(hessians, model):
     """Add x xᵀ of each input x to the hessian of its layer, for the time of a `with`."""
 
-    def add(linear, args):
-        (x,) = args
+    def add(linear, args, named):
+        x = args[0] if args else named["input"]
+        if x.shape[-1:] != (linear.in_features,):
+            name = next(name for name, module in model.named_modules() if module is linear)
+            wanted = f"(..., {linear.in_features})"
+            raise ValueError(f"a batch gives {name} x {tuple(x.shape)}, which takes {wanted}")
         x = x.detach().reshape(-1, linear.in_features).float()
         hessians[linear].addmm_(x.T, x)
 
-    hooks = [linear.register_forward_pre_hook(add) for linear in hessians]
+    hooks = [linear.register_forward_pre_hook(add, with_kwargs=True) for linear in hessians]
     try:
         yield
     finally:

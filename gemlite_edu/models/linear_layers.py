@@ -20,12 +20,23 @@ def linear_layers(model, skip):
     found = named_layers(model, lambda module: type(module) is torch.nn.Linear)
     kept = {n: names for n, names in found.items() if not any(_is_in(n, skip) for n in names)}
     if not kept:
-        left_out = f" other than those in skip = {tuple(skip)}" if found else ""
-        raise ValueError(
-            f"the {type(model).__name__} has no torch.nn.Linear to quantize{left_out}: "
-            "nothing was changed"
-        )
+        raise ValueError(_nothing_to_quantize(model, skip if found else ()))
     return kept
+
+
+def _nothing_to_quantize(model, skip):
+    """The sentence for a model without a Linear outside `skip`, with the reason if it shows."""
+    kinds = [type(module).__name__ for module in model.modules()]
+    left_out = f" other than those in skip = {tuple(skip)}" if skip else ""
+    sentence = f"the {type(model).__name__} has no torch.nn.Linear to quantize{left_out}"
+    if done := kinds.count("GemLiteLinear"):
+        return f"{sentence}, because it is quantized already: {done} layers are GemLiteLinear"
+    if others := kinds.count("Conv1D"):
+        return (
+            f"{sentence}, but {others} Conv1D, as transformers' GPT-2 has: put a torch.nn.Linear "
+            "with the transposed weight in place of each"
+        )
+    return f"{sentence}: nothing was changed"
 
 
 def checked_skip(model, skip, argument, leaves_out):

@@ -11,7 +11,6 @@ from gemlite_edu.models import transformers_models
 from gemlite_edu.models.linear_layers import DEFAULT_SKIP, check_replaceable, linear_layers, put
 from gemlite_edu.models.summary import LayerSummary, QuantizationSummary
 from gemlite_edu.numbers.checks import FLOATS, check_dense, check_kernels_reach
-from gemlite_edu.numbers.coded_weight import check_is_format
 from gemlite_edu.numbers.format import Format
 from gemlite_edu.numbers.nearest import check_scales, quantize_to_format
 from gemlite_edu.numbers.quantize import check_finite, check_matrix_of_floats
@@ -98,7 +97,9 @@ def _check_layer(linear, format, quantizer):
         check_dense("the bias", bias, FLOATS)
         if not bias.isfinite().all():
             raise ValueError("the bias has NaN or infinite entries: clean it before quantizing")
-    if quantizer is not quantize_to_format:
+    if hasattr(quantizer, "check_layer"):
+        quantizer.check_layer(linear)
+    elif quantizer is not quantize_to_format:
         if not W.isfinite().all():
             check_finite(W)
         return
@@ -109,7 +110,9 @@ def _check_layer(linear, format, quantizer):
 def _as_format(format, group_size):
     if isinstance(format, int):
         format = Format(format)
-    check_is_format(format)
+    if not isinstance(format, Format):
+        came = type(format).__name__
+        raise TypeError(f"format must be an int from 1 to 8, or a Format such as NF4, got {came}")
     return format if group_size is None else replace(format, group_size=group_size)
 
 

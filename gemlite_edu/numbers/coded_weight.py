@@ -136,7 +136,8 @@ class CodedWeight:
 def check_is_format(format):
     """Raise unless `format` is a `Format`."""
     if not isinstance(format, Format):
-        came = type(format).__name__
+        is_width = type(format) is int and 1 <= format <= 8
+        came = f"{format}: pass INT{format}" if is_width else type(format).__name__
         raise TypeError(f"format must be a gemlite_edu.Format, such as NF4, got {came}")
 
 

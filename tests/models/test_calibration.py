@@ -108,16 +108,33 @@ def test_a_batch_may_name_its_arguments(model, batches):
     assert calibrated(model, named).of_layer(model.lm_head)
 
 
-def test_a_failing_model_keeps_no_hook(model):
-    with pytest.raises(RuntimeError):
-        calibrated(model, [torch.ones(3, K + 1)])
-    assert not any(module._forward_pre_hooks for module in model.modules())
+def test_a_model_that_does_not_take_a_batch_is_one_sentence_and_keeps_no_hook(model, batches):
+    for wrong, sentence in (
+        ([torch.ones(3, K + 1)], r"a batch gives up x \(3, 65\), which takes \(..., 64\)"),
+        ([batches[0], (batches[1],)], r"the model does not take batch 1, a tuple \(.*\): each ba"),
+        (["a text"], r"the model does not take batch 0, a str \("),
+        ([{"z": batches[0]}], r"the model does not take batch 0, a dict \("),
+    ):
+        with pytest.raises((TypeError, ValueError), match=sentence):
+            calibrated(model, wrong)
+        assert not any(module._forward_pre_hooks for module in model.modules())
+
+
+def test_a_layer_may_be_called_by_keyword(batches):
+    class ByKeyword(torch.nn.Sequential):
+        def forward(self, x):
+            return self[0](input=x)
+
+    model = ByKeyword(torch.nn.Linear(K, 8)).requires_grad_(False)
+    hessian = calibrated(model, batches).of_layer(model[0]).keywords["hessian"]
+    torch.testing.assert_close(hessian, hessian_of(batches), atol=1e-2, rtol=1e-4)
 
 
 BAD_BATCHES = {
     "a tensor": (torch.ones(2, K), "batches must be a list of inputs of the model, got a Tensor"),
     "a dict": ({"x": torch.ones(2, K)}, "batches must be a list of inputs .*, got a dict"),
     "a generator": ((x for x in [torch.ones(2, K)]), "batches can be read only once"),
+    "a text": ("hi", "batches must be a list of inputs of the model, got a str"),
     "a number": (3, "batches must be a list of inputs of the model, got a int"),
 }
 
@@ -132,15 +149,29 @@ def test_what_a_layer_cannot_be_quantized_for_is_one_sentence(model, batches):
     for wrong, sentence in (
         ((torch.nn.ReLU(), batches), "the ReLU has no torch.nn.Linear to quantize"),
         ((model.up, batches), r"is itself a torch.nn.Linear.*call quantize_gptq\(W, format, h"),
+        ((Model().to("meta"), batches), "the weight of up is on meta, without numbers: load the"),
         ((model, batches, 0), "most_bytes must be an int of at least 1, got 0"),
     ):
         with pytest.raises(ValueError, match=sentence):
             calibrated(*wrong)
     with pytest.raises(ValueError, match="up: this layer is not in the model that was calibrated"):
         quantize_(Model().requires_grad_(False), 4, quantizer=calibrated(model, batches))
-    with pytest.raises(ValueError, match="unused: the layer got no inputs but zeros") as info:
+
+
+def test_a_hessian_that_cannot_be_used_leaves_the_model_as_it_was(model, batches):
+    with pytest.raises(ValueError, match="unused: the layer got no inputs but zeros"):
         quantize_(model, 4, quantizer=calibrated(model, batches))
+    spoilt = [torch.full((1, K), torch.inf)]
+    with pytest.raises(ValueError, match="up: the layer got NaN, infinite or too large inputs"):
+        quantize_(model, 4, skip=SKIP, quantizer=calibrated(model, spoilt))
+    with torch.no_grad():
+        model.down.weight[3, 5] = 1e7
+    with pytest.raises(ValueError, match="down: a scale of .* does not fit in float16"):
+        quantize_(model, 4, skip=SKIP, quantizer=calibrated(model, batches))
+    assert not any(isinstance(module, GemLiteLinear) for module in model.modules())
+
+
+def test_a_hessian_of_a_later_run_is_checked_when_it_comes(model, batches):
+    with pytest.raises(ValueError, match="unused: the layer got no inputs but zeros") as info:
+        quantize_(model, 4, quantizer=calibrated(model, batches, most_bytes=1))
     assert info.value.__notes__[0].startswith("layers quantized before it: 2")
-    with pytest.raises(ValueError, match="hessian has NaN or infinite entries"):
-        quantizer = calibrated(model := Model(), [torch.full((1, K), torch.inf)])
-        GemLiteLinear.from_linear(model.up, INT3, quantizer)

@@ -150,6 +150,14 @@ def test_a_quantizer_may_change_the_w_that_it_gets(model):
     assert torch.equal(linear.weight, W) and model.quantization_summary.worst.error < 0.2
 
 
+def test_code_that_reads_a_weight_is_told_to_skip_the_layer(model):
+    """As transformers' T5 does, which looks at wo.weight.dtype."""
+    layer = quantize_(model, 4).blocks[0].up
+    assert not hasattr(layer, "weight") and not hasattr(layer, "other")
+    with pytest.raises(AttributeError, match="has no weight, .*: leave that layer out by its name"):
+        str(layer.weight)
+
+
 def test_none_skips_nothing_and_takes_the_packages_quantizer(model):
     quantize_(model, g.NF4, skip=None)
     assert isinstance(model.lm_head, GemLiteLinear)
@@ -283,7 +291,10 @@ BAD_ARGUMENTS = {
     "skip is a number": (dict(skip=3), "skip must be a list or tuple of names"),
     "9 bits": (dict(format=9), "nbits must be from 1 to 8, got 9"),
     "a bool": (dict(format=True), "nbits must be an int from 1 to 8, got bool"),
-    "a name": (dict(format="NF4"), "format must be a gemlite_edu.Format, such as NF4, got str"),
+    "a name": (
+        dict(format="NF4"),
+        "format must be an int from 1 to 8, or a Format such as NF4, got ",
+    ),
     "group": (dict(group_size=64), "blocks.0.down: group_size = 64 does not divide K = 96"),
     "hqq of NF4": (dict(quantizer="hqq"), "hqq quantizes to integers"),
     "no function": (dict(quantizer="gptq"), 'quantizer must be a function .*, "hqq" or None, got'),
@@ -295,6 +306,20 @@ def test_bad_arguments_get_one_sentence(model, arguments, sentence):
     with pytest.raises((TypeError, ValueError), match=sentence):
         quantize_(**{"model": model, "format": g.NF4} | arguments)
     assert not any(isinstance(module, GemLiteLinear) for module in model.modules())
+
+
+def test_a_model_without_linear_layers_is_told_why(model):
+    quantize_(model, 4)
+    with pytest.raises(ValueError, match="because it is quantized already: 4 layers are GemLite"):
+        quantize_(model, 4)
+    conv = type("Conv1D", (torch.nn.Module,), {})
+    with pytest.raises(ValueError, match="no torch.nn.Linear to quantize, but 2 Conv1D, as trans"):
+        quantize_(torch.nn.Sequential(conv(), conv()), 4)
+
+
+def test_from_linear_says_which_format_a_width_is():
+    with pytest.raises(TypeError, match="must be a gemlite_edu.Format, .* got 4: pass INT4"):
+        GemLiteLinear.from_linear(torch.nn.Linear(2, 2), 4)
 
 
 def test_a_quantizer_that_fails_half_way_can_be_called_again(model):
