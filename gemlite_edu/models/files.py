@@ -6,6 +6,7 @@ import torch
 
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
 from gemlite_edu.models import transformers_models
+from gemlite_edu.models.device import checked_device
 from gemlite_edu.models.folder import (
     check_quantization_config,
     checked_path,
@@ -76,13 +77,7 @@ def checked_arguments(folder, model, device):
     folder = checked_path(folder)
     if not isinstance(model, torch.nn.Module | None):
         raise TypeError(f"model must be a torch.nn.Module or None, got {type(model).__name__}")
-    try:
-        made = torch.device(device)
-    except (RuntimeError, TypeError) as error:
-        raise ValueError(f"device must be cpu or cuda, got {device!r:.60}") from error
-    if made.type not in ("cpu", "cuda"):
-        raise ValueError(f"device must be cpu or cuda, got {device!r:.60}")
-    return folder, made
+    return folder, checked_device(device)
 
 
 def _check_class(model, saved, folder):

@@ -3,6 +3,7 @@
 import torch
 from tqdm import tqdm
 
+from gemlite_edu.models.device import checked_device
 from gemlite_edu.models.linear_layers import (
     check_model,
     check_replaceable,
@@ -11,6 +12,8 @@ from gemlite_edu.models.linear_layers import (
     put,
 )
 from gemlite_edu.numbers.quantize import check_finite
+
+_TAKES = {"linear": "torch.nn.Linear layers", "hqqlinear": "layers of the hqq library"}
 
 
 def patch_model(model, device, processor, skip_modules=()):
@@ -31,6 +34,7 @@ def patch_model(model, device, processor, skip_modules=()):
     }
     if not isinstance(processor, type) or not makes:
         raise TypeError(f"processor must be a class of gemlite_edu.helper, got {processor!r:.60}")
+    device = checked_device(device)
     check_model(model, f"{processor.__name__}(device).from_linear(model)")
     skip_modules = checked_skip(model, skip_modules, "skip_modules", _contains)
     found = named_layers(model, lambda module: _kind_of(module) in makes)
@@ -40,9 +44,10 @@ def patch_model(model, device, processor, skip_modules=()):
         if not any(_contains(other, skip_modules) for other in names)
     }
     if not layers:
+        outside = f" outside skip_modules = {skip_modules}" if found else ""
+        takes = f"{processor.__name__} takes {' or '.join(_TAKES[kind] for kind in makes)}"
         raise ValueError(
-            f"the {type(model).__name__} has no layer for {processor.__name__} outside "
-            f"skip_modules = {skip_modules}: nothing was changed"
+            f"{takes}, and the {type(model).__name__} has none{outside}: nothing was changed"
         )
     check_replaceable(model, layers)
     _check_weights(model, layers)

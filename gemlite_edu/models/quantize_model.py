@@ -65,10 +65,21 @@ def quantize_(model, format, group_size=None, skip=DEFAULT_SKIP, quantizer=None)
                 f"layers quantized before it: {len(done)}; call quantize_ again for the rest"
             )
             raise
-    model.quantization_summary = QuantizationSummary(tuple(done), earlier)
+    model.quantization_summary = QuantizationSummary(tuple(done), earlier, _elsewhere(model))
     if transformers_models.is_one(model):
         transformers_models.attach(model)
     return model
+
+
+def _elsewhere(model):
+    """How many parameters of the model are in no `GemLiteLinear`; a shared one counts once."""
+    packed = {
+        id(parameter)
+        for module in model.modules()
+        if isinstance(module, GemLiteLinear)
+        for parameter in module.parameters()
+    }
+    return sum(p.numel() for p in model.parameters() if id(p) not in packed)
 
 
 def _replace(model, names, format, quantizer):

@@ -20,6 +20,7 @@ class QuantizationSummary:
     """The layers that one call of `quantize_` replaced; `print` shows what they add up to.
 
     earlier: how many layers of the model were quantized before that call; they are not counted.
+    elsewhere: how many parameters the model has that no call has quantized, embeddings for example.
 
     >>> layer = LayerSummary("up", (4096, 4096), 2**25, 2**23 + 2**19, 0.1)
     >>> QuantizationSummary((layer,))
@@ -29,6 +30,7 @@ class QuantizationSummary:
 
     layers: tuple[LayerSummary, ...]
     earlier: int = 0
+    elsewhere: int = 0
 
     @property
     def bytes_before(self):
@@ -48,11 +50,13 @@ class QuantizationSummary:
     def __repr__(self):
         count, weights = len(self.layers), sum(N * K for N, K in (la.shape for la in self.layers))
         before, after = _size(self.bytes_before), _size(self.bytes_after)
+        others = f"\n{self.elsewhere:,} parameters elsewhere stay as they were"
         kind = f"{'new ' * bool(self.earlier)}layer{'s' * (count > 1)}"
         return (
             f"{count} {kind} of {weights:,} weights: {before} before, {after} after "
             f"({8 * self.bytes_after / weights:.2f} bits a weight)\n"
             f"largest error ||W' - W|| / ||W||: {self.worst.error:.3f} in {self.worst.name}"
+            f"{others * bool(self.elsewhere)}"
         )
 
 

@@ -7,6 +7,7 @@ import sys
 
 from gemlite_edu.models.folder import counted
 from gemlite_edu.models.saved_layers import trusting
+from gemlite_edu.models.shards import Shards
 
 
 def is_one(model):
@@ -39,6 +40,7 @@ def load(folder, config, trusted_texts):
             f"transformers {transformers.__version__} has no {name}: load the folder with its "
             "from_pretrained, or pass the model"
         )
+    Shards(folder)  # says in one sentence which file is missing or damaged
     model, info = _loaded(getattr(transformers, name), folder, trusted_texts)
     if info["unexpected_keys"]:
         raise ValueError(
@@ -50,9 +52,15 @@ def load(folder, config, trusted_texts):
 
 def _loaded(made_class, folder, trusted_texts):
     """(model, what transformers found while it loaded it)."""
+    from huggingface_hub.errors import StrictDataclassError
+
     with trusting(trusted_texts):
         try:
             return made_class.from_pretrained(folder, dtype="auto", output_loading_info=True)
+        except StrictDataclassError as error:
+            raise ValueError(
+                f"transformers refuses {folder / 'config.json'}: {' '.join(str(error).split())}"
+            ) from error
         except RuntimeError as error:
             if "ignore_mismatched_sizes" not in str(error):
                 raise

@@ -100,7 +100,9 @@ def test_the_summary_adds_up_and_names_the_worst_layer(model):
         if name != "bias"
     )
     assert summary.worst.name == max(errors, key=errors.get)
-    first, second = repr(summary).splitlines()
+    first, second, third = repr(summary).splitlines()
+    elsewhere = [p for name, p in model.named_parameters() if not name.startswith("blocks.")]
+    assert third == f"{sum(p.numel() for p in elsewhere):,} parameters elsewhere stay as they were"
     bits = 8 * summary.bytes_after / 24576
     assert (
         first
@@ -387,8 +389,13 @@ def test_patch_model_has_the_calls_of_gemlite(model, x):
 def test_patch_model_refuses_before_it_changes(model):
     for arguments, sentence in (
         (("cpu", A16W8), "blocks.0.up must have 16-bit weights, not on meta, got torch.float32"),
-        (("cpu", A16Wn), "the Model has no layer for A16Wn outside skip_modules = ()"),
-        (("cpu", A16W8, ["up", "down", "head"]), "has no layer for A16W8 outside"),
+        (("cpu", A16Wn), "A16Wn takes layers of the hqq library, and the Model has none: no"),
+        (("cuda:99", A16W8), "device is cuda:99, and torch sees "),
+        (("meta", A16W8), "device must be cpu or cuda, got 'meta'"),
+        (
+            ("cpu", A16W8, ["up", "down", "head"]),
+            "takes torch.nn.Linear layers, and the Model has none outside",
+        ),
         (("cpu", "A16W8"), "processor must be a class of gemlite_edu.helper"),
         (("cpu", A16W8, "lm_head"), "skip_modules must be a list or tuple of names"),
         (("cpu", A16W8, ["haed"]), "skip_modules has 'haed', and the model has no module of"),

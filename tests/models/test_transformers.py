@@ -141,6 +141,7 @@ def test_a_file_that_lacks_tensors_is_refused(saved, tmp_path, names, sentence):
         ("vocab_size", 60, "has tensors of other sizes than its config says, which the report of"),
         ("intermediate_size", 64, r"_proj is .* in the files and .* by the config"),
         ("quantization_config", {"quant_method": "gemlite_edu", "version": 2}, "has version 2 of"),
+        ("num_attention_heads", 3, "transformers refuses .*config.json: "),
         ("architectures", ["NoSuchModel"], "transformers .* has no NoSuchModel: load the folder"),
         ("architectures", None, "holds a model that is not of transformers"),
     ],
@@ -161,6 +162,15 @@ def test_from_pretrained_refuses_layers_that_the_config_forgets(saved, tmp_path)
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match="does not take, 7 packed layers: model.layers.1.mlp.down"):
         AutoModelForCausalLM.from_pretrained(folder)
+
+
+def test_shards_without_their_index_are_refused(saved, tmp_path):
+    folder = copy_without(saved, tmp_path, [])
+    for part in (1, 2):
+        shutil.copy(folder / "model.safetensors", folder / f"model-{part:05}-of-00002.safetensors")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ValueError, match="has 2 shards but no model.safetensors.index.json"):
+        load_quantized(folder)
 
 
 def test_from_pretrained_refuses_another_dtype_than_the_layers_take(saved):
