@@ -31,6 +31,13 @@ class Config:
         return self.hidden_size // self.num_attention_heads
 
 
+def check_length(count, config):
+    """Raise ValueError if so many tokens are more than the model takes."""
+    most = config.max_position_embeddings
+    if count > most:
+        raise ValueError(f"{count} tokens are more than the model takes, {most}: cut the text")
+
+
 class Cache:
     """Keys and values of all tokens so far: per layer a tensor (2, B, G, S, D)."""
 
@@ -141,8 +148,7 @@ class Llama(nn.Module):
         if there are more than max_position_embeddings in all.
         """
         count, start = tokens.shape[1], len(cache or ())
-        if start + count > self.config.max_position_embeddings:
-            raise ValueError(f"{start + count} tokens are more than the model takes: cut the text")
+        check_length(start + count, self.config)
         x, turn = self.embedding(tokens), rotation(start, count, self.config, tokens.device)
         for layer in self.layers:
             x = layer(x, turn, cache)

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch.nn.functional import cross_entropy
 
+from gemlite_edu.numbers.checks import is_int
 from gemlite_lab.lesson.llama import Config, Llama
 
 FOLDER = Path(__file__).parent.parent / "data" / "small_llama"
@@ -100,9 +101,17 @@ def bits_per_byte(model, texts=None, stride=1024):
 
     texts: {module: text}; None: `held_out()`. Each module starts anew after END. The model sees its
     whole context of 2,048 tokens, which moves on by `stride` tokens: so all but the first tokens of
-    a module are predicted from at least 2,048 - stride others.
+    a module are predicted from at least 2,048 - stride others. Raises TypeError or ValueError for
+    texts without a byte, or for a stride that is not an int from 1 to the context.
     """
     texts = held_out() if texts is None else texts
+    if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
+        raise TypeError(f"texts must be a dict {{module: text}}, got {texts!r:.60}")
+    if not any(texts.values()):
+        raise ValueError("texts have no byte to predict: pass {module: text}")
+    context = model.config.max_position_embeddings
+    if not is_int(stride) or stride > context:
+        raise ValueError(f"stride must be an int from 1 to {context}, got {stride!r:.60}")
     nats = sum(_nats(model, encode(text), stride) for text in texts.values())
     return nats / math.log(2) / sum(len(text.encode()) for text in texts.values())
 

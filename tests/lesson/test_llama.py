@@ -84,6 +84,36 @@ def test_generate_gives_no_layer_more_than_its_rows(tiny):
         assert text[0, at] == tiny(text[:, :at])[0, -1].argmax()
 
 
+BAD_ARGUMENTS = {
+    "one text": (
+        dict(tokens=tokens(5)[0]),
+        r"tokens must be \(B, T\) with at least one token, got",
+    ),
+    "no token": (dict(tokens=tokens(0)), r"tokens must be .*got \(1, 0\): prompt\(text\) makes"),
+    "a list": (dict(tokens=[1, 2]), "tokens must be a torch.Tensor, got list"),
+    "count": (dict(count=-1), "count must be an int of at least 0, got -1"),
+    "temperature": (dict(temperature=-1.0), "temperature must be a number of at least 0, got -1.0"),
+    "no temperature": (dict(temperature=float("nan")), "temperature must be a number .* got nan"),
+    "one seed": (dict(seeds=[3]), r"seeds must be a list of 2 ints from 0, got \[3\]"),
+    "a seed": (dict(seeds=3), "seeds must be a list of 2 ints from 0, got 3"),
+    "rows": (dict(rows=0), "rows must be an int of at least 1, got 0"),
+    "too many": (dict(count=30), "34 tokens are more than the model takes, 32: cut the text"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD_ARGUMENTS.values(), ids=BAD_ARGUMENTS)
+def test_generate_refuses_before_it_runs_the_model(tiny, arguments, sentence):
+    calls = tiny.register_forward_pre_hook(lambda *_: pytest.fail("the model ran"))
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        generate(**{"model": tiny, "tokens": tokens(5, texts=2), "count": 3} | arguments)
+    calls.remove()
+
+
+def test_generate_fills_the_context(tiny):
+    assert generate(tiny, tokens(30), 3).shape == (1, 33)
+    assert torch.equal(generate(tiny, tokens(5), 0), tokens(5))
+
+
 def test_a_seed_alone_decides_a_sample(tiny):
     start = torch.zeros(3, 1, dtype=torch.int64)
     together = generate(tiny, start, 9, temperature=1.0, seeds=[4, 5, 4])

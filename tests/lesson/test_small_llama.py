@@ -88,6 +88,21 @@ def test_every_token_is_counted_once_from_the_window_before_it():
     assert bits == pytest.approx(nats / math.log(2) / len(text.encode()), rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (({},), "texts have no byte to predict"),
+        (({"empty": ""},), "texts have no byte to predict"),
+        (("a text",), r"texts must be a dict \{module: text\}, got 'a text'"),
+        (({"module": "x = 1"}, 4096), "stride must be an int from 1 to 2048, got 4096"),
+        (({"module": "x = 1"}, 0), "stride must be an int from 1 to 2048, got 0"),
+    ],
+)
+def test_texts_and_strides_that_cannot_be_measured_are_refused(model, arguments, sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        bits_per_byte(model, *arguments)
+
+
 def test_greedy_tokens_stay_what_they_were(model):
     start = prompt("import os\n")
     tokens = generate(model, start, 8)
