@@ -13,13 +13,13 @@ from gemlite_edu.kernels.machine import HOPPER, TURING, machine_of
 from gemlite_edu.numbers.checks import aligned, aligned_pointers_of, pointers_of, whole_tiles
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.numbers.weight_modes import WeightMode
+from gemlite_edu.packing.plane_tiles import PlaneTiles
 from gemlite_edu.runners.gpu_or_simulator import Program
 
 _NAMES = (
     *("x", "W_packed", "scales", "zeros", "channel_scales", "token_scales", "bias"),
     "levels",
 )
-_OTHER_LAYOUT = "the words lie as another kernel reads them"
 _TIME_LIMIT = 600.0  # seconds, for the simulator
 
 
@@ -93,7 +93,7 @@ def _misfit_of_gemv(layout, types, N, machine, decoders):
     """Why the kernel does not read this layout, or None; ValueError if x or groups do not fit."""
     weights, K = _weights(layout, decoders), layout.K
     plan_gemv(1, N, K + -K % X_TILE, types, weights, machine)
-    return None if weights.layout(K) == layout else _OTHER_LAYOUT
+    return _misfit_of_words(layout, weights.layout(K))
 
 
 def _misfit_of_gemm(layout, types, N, machine, decoders):
@@ -103,7 +103,19 @@ def _misfit_of_gemm(layout, types, N, machine, decoders):
     if layout.padded_K != layout.K or layout.K > LONGEST_K:
         return f"K = {layout.K} must fill whole tiles, and be {LONGEST_K} at most"
     weights = FastGemm(nbits=layout.nbits, group_size=layout.group_size).weights
-    return None if weights.layout(layout.K) == layout else _OTHER_LAYOUT
+    return _misfit_of_words(layout, weights.layout(layout.K))
+
+
+def _misfit_of_words(layout, reads):
+    """Why a kernel that `reads` one layout does not take another, and how to pack; or None."""
+    if layout == reads:
+        return None
+    if isinstance(reads, PlaneTiles):
+        return f"it reads what pack(..., packing_bitwidth={reads.word_bits}) makes"
+    return (
+        f"it reads words in pieces, which pad K = {reads.K} to {reads.padded_K}, and which pack "
+        "makes without a packing_bitwidth if the padding is at most 5%"
+    )
 
 
 GEMV_FAST = CudaProduct(FastGemv(), plan_gemv, _misfit_of_gemv, TURING, (99, 0), X_TILE)

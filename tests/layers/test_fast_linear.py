@@ -186,6 +186,20 @@ def test_a_layer_that_a_cuda_kernel_does_not_take_gets_one_sentence():
 
 
 @pytest.mark.parametrize(
+    ("nbits", "sentence"),
+    [
+        (2, r"because it reads what pack\(..., packing_bitwidth=32\) makes: take another"),
+        (3, "because it reads words in pieces, which pad K = 384 to 512, and which pack makes"),
+    ],
+)
+def test_a_kernel_says_how_the_words_that_it_reads_are_packed(nbits, sentence):
+    layer = GemLiteLinear(nbits, None, 384, N)
+    layer.pack(torch.ones(N, 384, dtype=torch.uint8), 1.0)
+    with pytest.raises(ValueError, match=sentence):
+        layer.forward_manual(activations(1, 384), "GEMV_FAST")
+
+
+@pytest.mark.parametrize(
     ("layer", "name", "reason"),
     [
         (
