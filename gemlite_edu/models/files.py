@@ -59,7 +59,8 @@ def load_quantized(folder, model=None, device="cpu", trusted_texts=None):
 
     Tensors have the dtypes that were saved. Returns the model. Raises ValueError, in one sentence,
     for a folder that is incomplete or damaged or does not fit the model, which is then unchanged,
-    and `UntrustedText` for CUDA texts that are not trusted.
+    and `UntrustedText` for CUDA texts that are not trusted. Damage is of the structure: there is no
+    checksum, so a changed byte within a tensor loads silently.
     """
     folder, device = checked_arguments(folder, model, device)
     config = read_json(folder / "config.json")
