@@ -131,7 +131,7 @@ def _check_all_taken(model, modules, names, prefix):
     if lost:
         raise ValueError(
             f"the files have, and the {type(model).__name__} of the config does not take, "
-            f"{counted(lost, 'packed layer')}: is the config that of the saved model?"
+            f"{counted(lost, 'packed layer')}; is the config that of the saved model?"
         )
 
 
