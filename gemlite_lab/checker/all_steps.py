@@ -39,7 +39,7 @@ def _cases():
         *found,
         _case(_MANY_STEPS, seed=0, M=_ROWS_OF_A_BLOCK, N=8),
         _case(2, seed=1, N=200),  # seven blocks of columns
-        _case(5, seed=1, M=130, N=72),
+        _case(5, seed=1, M=130, N=136),
     ]
 
 
