@@ -5,7 +5,8 @@ import math
 import torch
 
 from gemlite_edu.numbers.checks import check_dense, check_size, is_int
-from gemlite_lab.lesson.llama import Cache, check_length
+from gemlite_lab.lesson.context import check_length
+from gemlite_lab.lesson.llama import Cache
 
 ROWS = 8  # the rows of x that one call of the GEMV kernels takes
 

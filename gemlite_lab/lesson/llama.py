@@ -11,6 +11,8 @@ import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention, silu
 
+from gemlite_lab.lesson.context import check_length
+
 
 @dataclass(frozen=True)
 class Config:
@@ -29,13 +31,6 @@ class Config:
     @property
     def head_size(self):
         return self.hidden_size // self.num_attention_heads
-
-
-def check_length(count, config):
-    """Raise ValueError if so many tokens are more than the model takes."""
-    most = config.max_position_embeddings
-    if count > most:
-        raise ValueError(f"{count} tokens are more than the model takes, {most}: cut the text")
 
 
 class Cache:

@@ -1,11 +1,13 @@
 """The readable Llama with random weights: its cache, its passes, and its layers quantized."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 from gemlite_edu import quantize_
+from gemlite_lab.lesson import llama
 from gemlite_lab.lesson.generate import generate, output_rows
 from gemlite_lab.lesson.llama import Cache, Config, Llama, rotate, rotation
 
@@ -137,3 +139,7 @@ def test_the_lessons_model_is_small_enough_for_the_simulator():
     assert output_rows(Llama(Config())) == 10_880
     wider = replace(Config(), intermediate_size=1024)
     assert output_rows(Llama(wider)) > 12_000
+
+
+def test_the_model_stays_short_enough_to_read():
+    assert len(Path(llama.__file__).read_text().splitlines()) <= 150
