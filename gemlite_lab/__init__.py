@@ -20,7 +20,8 @@ _NAMES_OF = {
     "draw": ("show",),
     "sandbox.triton_products": ("splitk_group_product", "splitk_scales_product"),
     "checker": ("CheckFailed", "check", "hint"),
-    "checker.workbook": ("give_up", "progress", "reset", "solution"),
+    "checker.progress": ("course", "progress"),
+    "checker.workbook": ("give_up", "reset", "solution"),
 }
 _HOME = {name: module for module, names in _NAMES_OF.items() for name in names}
 __all__ = list(_HOME)

@@ -2,11 +2,13 @@
 
 import re
 import sys
-import tomllib
 from pathlib import Path
 
 import nbformat
 import pytest
+
+from gemlite_lab.lesson.course import find_lesson
+from gemlite_lab.lesson.minutes import minutes_by_rule, predictions, stated_minutes
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -17,8 +19,19 @@ from refresh_notebooks import text_of  # noqa: E402
 LESSONS = sorted(ROOT.glob("notebooks/*.ipynb"))
 SOLUTIONS = sorted(ROOT.glob("solutions/*.ipynb"))
 EXERCISES = sorted(ROOT.glob("exercises/*.ipynb"))
-QUESTIONS = sorted(ROOT.glob("gemlite_lab/lesson/questions/*.toml"))
-README = (ROOT / "README.md").read_text()
+
+# The lessons that break a limit today. A lesson that is mended leaves its list, and none may come.
+OVER_45_MINUTES = {
+    *("shared_memory", "fused_dequant", "accumulators", "odd_bits_and_groups", "sparse_1in2_7bit"),
+    *("triton_gemv", "triton_gemm", "to_the_memory_limit", "mixed_mm", "w2a8_tensor_cores"),
+    *("linear_layer", "benchmarks"),
+}
+OVER_FIVE_PREDICTIONS = {
+    *("shared_memory", "fused_dequant", "accumulators", "sparse_1in2_7bit", "triton_gemv"),
+    *("triton_gemm", "activation_quantization", "mixed_mm", "w2a8_tensor_cores", "linear_layer"),
+    "benchmarks",
+}
+OVER_ONE_QUESTION = {"start_here", "shared_memory", "odd_bits_and_groups", "benchmarks"}
 
 
 def by_name(paths):
@@ -37,13 +50,6 @@ def prose(path):
     return "\n\n".join(c.source for c in read(path).cells if c.cell_type == "markdown")
 
 
-def test_there_are_seventeen_lessons_and_their_exercise_notebooks():
-    assert [p.stem[:2] for p in LESSONS] == [f"{number:02}" for number in range(17)]
-    with_exercises = ["02", "03", *(f"{number:02}" for number in range(5, 15)), "16"]
-    assert [p.stem[:2] for p in SOLUTIONS] == with_exercises
-    assert [p.stem for p in EXERCISES] == [p.stem for p in SOLUTIONS]
-
-
 @by_name(LESSONS + SOLUTIONS + EXERCISES)
 def test_it_is_in_canonical_form(path):
     nbformat.validate(read(path))
@@ -60,23 +66,48 @@ def test_it_was_executed_without_error_or_stderr(path):
 
 
 @by_name(LESSONS)
-def test_it_is_short(path):
+def test_it_has_few_cells_and_short_ones(path):
     assert len(read(path).cells) <= 25
     assert max(cell.source.count("\n") + 1 for cell in code_cells(path)) <= 15
-    assert len(prose(path).split()) <= 1500
     assert path.stat().st_size < 200_000
+
+
+@by_name(LESSONS)
+def test_it_states_the_minutes_that_the_rule_gives(path):
+    cells = read(path).cells
+    stated = stated_minutes(cells)
+    assert stated.lesson == minutes_by_rule(cells), "run tools/number_lessons.py"
+    assert bool(stated.exercises) == (ROOT / "exercises" / path.name).exists()
+
+
+def test_a_lesson_takes_at_most_45_minutes():
+    over = {slug_of(path) for path in LESSONS if minutes_by_rule(read(path).cells) > 45}
+    assert over == OVER_45_MINUTES
+
+
+def test_a_lesson_has_at_most_five_predictions():
+    over = {slug_of(path) for path in LESSONS if predictions(read(path).cells) > 5}
+    assert over == OVER_FIVE_PREDICTIONS
+
+
+def test_a_lesson_asks_one_question():
+    questions = {slug_of(path): find_lesson(path.stem).question for path in LESSONS}
+    over = {slug for slug, text in questions.items() if text.count("?") > 1 or ", and " in text}
+    assert over == OVER_ONE_QUESTION
+
+
+def slug_of(path):
+    return find_lesson(path.stem).slug
 
 
 @by_name(LESSONS)
 def test_it_has_the_parts_of_a_lesson(path):
     text, code = prose(path), "\n".join(cell.source for cell in code_cells(path))
-    title = text.splitlines()[0]
-    assert title.startswith("# ") and title.endswith("?")
-    assert re.search(r"\b\d+ minutes", text)
+    lesson = find_lesson(path.stem)
+    assert text.splitlines()[0] == f"# {lesson.title}" and lesson.title.endswith("?")
     for section in ("## Summary", "## Exercises", "## What this leaves out"):
         assert section in text, section
-    number = path.stem[:2]
-    assert [f'recall("{number}.{i}")' in code for i in (1, 2, 3)] == [True] * 3
+    assert [f'recall("{lesson.slug}.{i}")' in code for i in (1, 2, 3)] == [True] * 3
     assert re.search(r"^predict\(.*, None\)$", code, re.MULTILINE)
     for what in re.findall(r'predict\("(.*?)"', code):
         assert f'reveal("{what}"' in code, what
@@ -95,35 +126,3 @@ def test_every_link_leads_somewhere(path):
 def test_the_exercise_is_what_the_solution_gives(path):
     exercise = ROOT / "exercises" / path.name
     assert exercise.read_text() == exercise_of(path), "run tools/make_exercises.py"
-
-
-@by_name(QUESTIONS)
-def test_every_choice_of_a_question_is_explained_and_one_is_right(path):
-    questions = tomllib.loads(path.read_text())["question"]
-    assert len(questions) == 3
-    for question in questions:
-        assert question["ask"].strip().endswith(("?", "."))
-        assert 3 <= len(question["choice"]) <= 4
-        assert sum(choice["right"] for choice in question["choice"]) == 1
-        for choice in question["choice"]:
-            assert len(choice["because"].split()) >= 6, choice["text"]
-
-
-def test_the_right_answer_is_not_always_in_the_same_place():
-    places = {
-        [choice["right"] for choice in question["choice"]].index(True)
-        for path in QUESTIONS
-        for question in tomllib.loads(path.read_text())["question"]
-    }
-    assert len(places) >= 3
-
-
-@by_name(LESSONS)
-def test_both_overviews_list_it_with_its_minutes(path):
-    lesson, exercises = re.search(r"(\d+) minutes(?:, and (\d+))?", prose(path)).groups()
-    beside = f" + {exercises}" if exercises else ""
-    assert re.search(
-        rf"\({path.parent.name}/{path.name}\).* {lesson}{re.escape(beside)} \|", README
-    )
-    work = f"[{exercises} minutes](../work/{path.name})" if exercises else ""
-    assert f"({path.name}) | {lesson} | {work}".rstrip() in prose(LESSONS[0])

@@ -1,6 +1,6 @@
 """Execute notebooks and write them back in canonical form.
 
-    python tools/refresh_notebooks.py [notebooks/05_fused_dequant.ipynb ...]
+    python tools/refresh_notebooks.py [notebooks/00_start_here.ipynb ...]
 
 Without names it takes every notebook in notebooks/ and solutions/.
 """

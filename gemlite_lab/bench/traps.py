@@ -1,4 +1,4 @@
-"""Four wrong ways to measure, each beside the right one: the data of notebook 16.
+"""Four wrong ways to measure, each beside the right one: the data of the lesson benchmarks.
 
 python -m gemlite_lab.bench.traps      (on a GPU; writes benchmarks/data/traps_<device>.json)
 """

@@ -1,4 +1,4 @@
-"""Exercise of notebook 14: write all_steps, the loop along K of gemm_a8w2_wmma.
+"""Exercise of w2a8_tensor_cores: write all_steps, the loop along K of gemm_a8w2_wmma.
 
 The simulator judges the answer. Its findings point into functions that the learner did not write,
 so the checker also follows the order of the learner's calls and names the wrong one.
@@ -119,7 +119,7 @@ def _whats(calls):
 
 ALL_STEPS = Exercise(
     name=_NAME,
-    notebook="14_w2a8_tensor_cores",
+    lesson="w2a8_tensor_cores",
     output="y",
     dtype=torch.int64,
     is_kernel=True,

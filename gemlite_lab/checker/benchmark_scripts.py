@@ -1,4 +1,4 @@
-"""Exercises of notebook 16: three benchmark scripts, each to be written without its flaw.
+"""Exercises of benchmarks: three benchmark scripts, each to be written without its flaw.
 
 An answer runs on new toy cards. To find the trap that it fell into, the checker runs it again on
 cards without some of their traps.
@@ -105,7 +105,7 @@ _INTERRUPTED = {"no launch was interrupted": _without(interruption_us=0.0)}
 def _script(name, hints, cases, traps):
     return Exercise(
         name=name,
-        notebook="16_benchmarks",
+        lesson="benchmarks",
         output="microseconds",
         dtype=torch.float64,
         is_kernel=False,

@@ -44,7 +44,7 @@ from gemlite_lab.checker.warp_reduce import WARP_REDUCE_SUM
 from gemlite_lab.lesson import record
 from gemlite_lab.sandbox.sandbox import AnswerError
 
-_BY_NOTEBOOK = (
+_BY_LESSON = (
     *(PACK, UNPACK, WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES, *INTEGER_DOT_EXERCISES),
     *SCALED_DOT_EXERCISES,
     *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
@@ -56,7 +56,7 @@ _BY_NOTEBOOK = (
     *(FOUR_CODES, ALL_STEPS, FRAGMENT_SHAPE),
     *(FLOOR_US, ATTAINABLE_TFLOPS, *BENCHMARK_EXERCISES),
 )
-EXERCISES = {exercise.name: exercise for exercise in _BY_NOTEBOOK}
+EXERCISES = {exercise.name: exercise for exercise in _BY_LESSON}
 STUB_MARK = "YOUR CODE HERE"
 _OWN_PACKAGES = ("gemlite_edu", "gemlite_lab")
 
@@ -98,7 +98,7 @@ def check(name, answer):
         how = f"bit for bit in {exact} cases" if exact else within
         print(f"{name}: right{where}, {how}")
         print("".join(f"{line}\n" for line in lines if line), end=note)
-    if exercise.notebook and not record.record(name, record.SOLVED):
+    if exercise.lesson and not record.record(name, record.SOLVED):
         print("  (not recorded: the current folder is in no workbook)")
 
 

@@ -1,4 +1,4 @@
-"""Exercises of notebook 05: write dequant_dot, the hole of gemv_a16wn_fp32, for several formats."""
+"""Exercises of fused_dequant: write dequant_dot, the hole of gemv_a16wn_fp32, for some formats."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -128,7 +128,7 @@ _WRITTEN_BY_THE_LEARNER = ("dequant_dot", "dequant_dot_fp4")  # the lesson shows
 def _exercise(format):
     return Exercise(
         name=format.name,
-        notebook="05_fused_dequant" if format.name in _WRITTEN_BY_THE_LEARNER else None,
+        lesson="fused_dequant" if format.name in _WRITTEN_BY_THE_LEARNER else None,
         output="y",
         dtype=torch.float16,
         is_kernel=True,

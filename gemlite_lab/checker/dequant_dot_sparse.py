@@ -1,4 +1,4 @@
-"""Exercise of notebook 08: write dequant_dot, the hole of gemv_a16w7_sparse.
+"""Exercise of sparse_1in2_7bit: write dequant_dot, the hole of gemv_a16w7_sparse.
 
 An answer may read both x of a pair and multiply one by 0, or let its lanes diverge. Both are right
 and pass, with a line on the extra requests that they make to shared memory.
@@ -82,7 +82,7 @@ def _remark_on_reads(report, pairs):
 
 DEQUANT_DOT_SPARSE = Exercise(
     name=_NAME,
-    notebook="08_sparse_1in2_7bit",
+    lesson="sparse_1in2_7bit",
     output="y",
     dtype=torch.float16,
     is_kernel=True,

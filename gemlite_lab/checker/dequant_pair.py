@@ -1,4 +1,4 @@
-"""Exercise of notebook 09: write dequant_pair, the hole of gemv_a16wn_fast, for 4 bits."""
+"""Exercise of to_the_memory_limit: write dequant_pair, the hole of gemv_a16wn_fast, for 4 bits."""
 
 from functools import cache, partial
 
@@ -33,7 +33,7 @@ def _fresh(seed):
 
 DEQUANT_PAIR = Exercise(
     name=_NAME,
-    notebook="09_to_the_memory_limit",
+    lesson="to_the_memory_limit",
     output="y",
     dtype=torch.float16,
     is_kernel=True,

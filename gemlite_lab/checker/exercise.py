@@ -16,7 +16,7 @@ class CheckFailed(OneSentence, AssertionError):
 class Exercise:
     """A function that the learner writes, with everything needed to judge it.
 
-    notebook: the notebook that sets the exercise; None for a check that only a lesson makes.
+    lesson: the slug of the lesson that sets it as an exercise; None for a check in a lesson's text.
     is_kernel: the answer is the text of a CUDA function; otherwise it is a Python function.
     is_triton: that Python function is in Triton; see `triton_answers`.
     runs_in: the module with the functions that `run` calls in the answer's process.
@@ -36,7 +36,7 @@ class Exercise:
     """
 
     name: str
-    notebook: str | None
+    lesson: str | None
     output: str
     dtype: torch.dtype
     is_kernel: bool

@@ -1,4 +1,4 @@
-"""Exercise of notebook 14: choose a product's fragment shape by the bytes that it loads.
+"""Exercise of w2a8_tensor_cores: choose a product's fragment shape by the bytes that it loads.
 
 For some products the right counts come from the simulator, which runs gemm_a8w2_wmma, and not from
 the formulas: the exercise models that kernel.
@@ -167,7 +167,7 @@ def _whole_numbers(shape, counts):
 
 FRAGMENT_SHAPE = Exercise(
     name=_NAME,
-    notebook="14_w2a8_tensor_cores",
+    lesson="w2a8_tensor_cores",
     output="counts",
     dtype=torch.int64,
     is_kernel=False,

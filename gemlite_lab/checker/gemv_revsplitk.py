@@ -1,4 +1,4 @@
-"""Exercise of notebook 10: write the loop of gemv_revsplitk, given the rest of the kernel."""
+"""Exercise of triton_gemv: write the loop of gemv_revsplitk, given the rest of the kernel."""
 
 from functools import cache, partial
 
@@ -103,7 +103,7 @@ def _loads_needed(case):
 
 GEMV_REVSPLITK = Exercise(
     name=_NAME,
-    notebook="10_triton_gemv",
+    lesson="triton_gemv",
     output="y",
     dtype=torch.float32,
     is_kernel=False,

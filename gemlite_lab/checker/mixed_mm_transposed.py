@@ -1,4 +1,4 @@
-"""Exercise of notebook 13: write the index of mixed_mm_transposed, from the first byte to y."""
+"""Exercise of mixed_mm: write the index of mixed_mm_transposed, from the first byte to y."""
 
 from functools import cache, partial
 
@@ -64,7 +64,7 @@ def _run(answer, case, device):
 
 MIXED_MM_TRANSPOSED = Exercise(
     name=_NAME,
-    notebook="13_mixed_mm",
+    lesson="mixed_mm",
     output="y",
     dtype=torch.float16,
     is_kernel=False,

@@ -1,4 +1,4 @@
-"""Exercise of notebook 02: write pack(W_q, nbits)."""
+"""Exercise of bitpacking: write pack(W_q, nbits)."""
 
 from functools import cache, partial
 
@@ -91,7 +91,7 @@ def _exchanged(seed):
 
 PACK = Exercise(
     name="pack",
-    notebook="02_bitpacking",
+    lesson="bitpacking",
     output="W_packed",
     dtype=torch.int32,
     is_kernel=False,

@@ -1,4 +1,4 @@
-"""Exercise of notebook 08: write pack_sparse(W_q, kept)."""
+"""Exercise of sparse_1in2_7bit: write pack_sparse(W_q, kept)."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -101,7 +101,7 @@ def _exchanged(seed):
 
 PACK_SPARSE = Exercise(
     name="pack_sparse",
-    notebook="08_sparse_1in2_7bit",
+    lesson="sparse_1in2_7bit",
     output="W_packed",
     dtype=torch.int32,
     is_kernel=False,

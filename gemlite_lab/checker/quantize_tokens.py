@@ -1,4 +1,4 @@
-"""Exercise of notebook 12: write quantize_tokens(x), which gives int8 codes and token scales."""
+"""Exercise of activation_quantization: quantize_tokens(x), int8 codes and token scales."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -273,7 +273,7 @@ def _halfway_moved(x, reach):
 
 QUANTIZE_TOKENS = Exercise(
     name="quantize_tokens",
-    notebook="12_activation_quantization",
+    lesson="activation_quantization",
     output="output",
     dtype=torch.float64,
     is_kernel=False,

@@ -1,4 +1,4 @@
-"""Exercises of notebook 07: write scaled_dot, the hole of the group-wise kernel; repair two."""
+"""Exercises of odd_bits_and_groups: write scaled_dot, the group-wise kernel's hole; repair two."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -117,7 +117,7 @@ _ONE_GROUP = {
 def _exercise(name, hints, widths_and_groups, traps):
     return Exercise(
         name=name,
-        notebook="07_odd_bits_and_groups",
+        lesson="odd_bits_and_groups",
         output="y",
         dtype=torch.float16,
         is_kernel=True,

@@ -1,4 +1,4 @@
-"""Exercise of notebook 11: repair splitk_group, a Split-K GEMM that takes wrong groups.
+"""Exercise of triton_gemm: repair splitk_group, a Split-K GEMM that takes wrong groups.
 
 Inputs are exact, as in `grouped_cases`, and distinguish groups: in a row of W all pairs of scale
 and zero differ. The first case is the text's author's own; the text as it ships gets it right. One
@@ -181,7 +181,7 @@ def _with_groups_of_a_tile(case):
 
 SPLITK_GROUP = Exercise(
     name="splitk_group",
-    notebook="11_triton_gemm",
+    lesson="triton_gemm",
     output="y",
     dtype=torch.float32,
     is_kernel=False,

@@ -1,4 +1,4 @@
-"""Exercise of notebook 02: write unpack(W_packed, nbits, K)."""
+"""Exercise of bitpacking: write unpack(W_packed, nbits, K)."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -46,7 +46,7 @@ def _codes_of(case):
 
 UNPACK = Exercise(
     name="unpack",
-    notebook="02_bitpacking",
+    lesson="bitpacking",
     output="W_q",
     dtype=torch.uint8,
     is_kernel=False,

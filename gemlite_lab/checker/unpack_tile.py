@@ -1,4 +1,4 @@
-"""Exercise of notebook 10: write unpack(words, field, NBITS), which the Triton kernels use."""
+"""Exercise of triton_gemv: write unpack(words, field, NBITS), which the Triton kernels use."""
 
 from dataclasses import dataclass
 from functools import cache, partial
@@ -101,7 +101,7 @@ def _run(answer, case, device):
 
 UNPACK_TILE = Exercise(
     name="unpack_tile",
-    notebook="10_triton_gemv",
+    lesson="triton_gemv",
     output="codes",
     dtype=torch.float32,
     is_kernel=False,

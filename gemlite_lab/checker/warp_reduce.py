@@ -1,4 +1,4 @@
-"""Exercise of notebook 03: write warp_reduce_sum, a hole of gemv_a16w16_warp."""
+"""Exercise of gemv: write warp_reduce_sum, a hole of gemv_a16w16_warp."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -81,7 +81,7 @@ def _refuse_what_is_forbidden(report):
 
 WARP_REDUCE_SUM = Exercise(
     name=_HOLE,
-    notebook="03_gemv",
+    lesson="gemv",
     output="y",
     dtype=torch.float16,
     is_kernel=True,

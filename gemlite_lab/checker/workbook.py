@@ -1,48 +1,23 @@
-"""The learner's own files: progress, the next exercise, fresh starts, and solutions."""
+"""The learner's own files: fresh starts, and solutions."""
 
 import json
 import shutil
 from datetime import datetime
-from itertools import groupby
 
 from gemlite_lab.checker import EXERCISES
+from gemlite_lab.lesson.course import find_lesson
 from gemlite_lab.lesson.record import GIVEN_UP, SOLVED, record, states, workbook
 
 
-def progress():
-    """Print, per lesson, how many exercises are solved and which are not, and a next step."""
-    known = states()
-    exercises = _written_by_the_learner()
-    width = max(len(exercise.notebook) for exercise in exercises)
-    print(f"{'lesson':{width}}  solved  still to solve")
-    for lesson, group in groupby(exercises, key=lambda exercise: exercise.notebook):
-        names = [exercise.name for exercise in group]
-        unsolved = [_with_state(name, known) for name in names if known.get(name) != SOLVED]
-        solved = f"{len(names) - len(unsolved)} of {len(names)}"
-        print(f"{lesson:{width}}  {solved:6}  {', '.join(unsolved) or '-'}")
-    print(_next_step(exercises, known))
-
-
-def _with_state(name, known):
-    return f"{name} ({known[name]})" if name in known else name
-
-
-def _next_step(exercises, known):
-    untouched = next((exercise for exercise in exercises if exercise.name not in known), None)
-    if untouched:
-        return f"Next: {untouched.name}, in work/{untouched.notebook}.ipynb"
-    return "You have solved or given up every exercise."
-
-
 def reset(notebook):
-    """Start the exercise notebook "02_bitpacking", or "02", afresh.
+    """Start the exercise notebook "bitpacking", "02_bitpacking" or "02", afresh.
 
     It keeps the old one beside the new one under a dated name, and returns the path of that copy,
     or None if there was nothing to keep.
     """
     folder = _workbook()
     every = sorted((folder / "exercises").glob("*.ipynb"))
-    pristine = next((path for path in every if notebook in (path.stem, path.stem[:2])), None)
+    pristine = next((path for path in every if notebook in _names(path)), None)
     if pristine is None:
         names = ", ".join(path.stem for path in every)
         raise ValueError(f"there is no exercise notebook {notebook!r}; there are {names}")
@@ -56,6 +31,12 @@ def reset(notebook):
     shutil.copy(pristine, mine)
     print(f"work/{mine.name} is as it was at the start: reload it")
     return kept
+
+
+def _names(path):
+    """What `reset` calls the exercise notebook at `path`: "02_bitpacking", "02", "bitpacking"."""
+    number, _, slug = path.stem.partition("_")
+    return path.stem, number, slug
 
 
 def give_up(name):
@@ -77,7 +58,7 @@ def solution(name):
 
 
 def _written_by_the_learner():
-    return [exercise for exercise in EXERCISES.values() if exercise.notebook]
+    return [exercise for exercise in EXERCISES.values() if exercise.lesson]
 
 
 def _find(name):
@@ -88,7 +69,7 @@ def _find(name):
 
 def _solution_text(name):
     """The cell with a solution region, the last one up to the cell that checks `name`."""
-    path = _workbook() / "solutions" / f"{EXERCISES[name].notebook}.ipynb"
+    path = _workbook() / "solutions" / find_lesson(EXERCISES[name].lesson).file
     region = None
     for cell in json.loads(path.read_text())["cells"]:
         text = "".join(cell["source"])

@@ -1,6 +1,6 @@
-"""Three questions at the start of each notebook; every choice has its own explanation.
+"""Three questions at the start of each lesson; every choice has its own explanation.
 
-The questions of notebook 05 are in questions/05.toml: tables [[question]] with `ask`, and in each
+The questions of gemv are in questions/gemv.toml: tables [[question]] with `ask`, and in each
 [[question.choice]] with `text`, `right` and `because`.
 """
 
@@ -12,13 +12,13 @@ _FOLDER = Path(__file__).parent / "questions"
 
 
 def recall(question, answer=None):
-    """Ask question "05.2", the second one of notebook 05; with a letter, explain that choice."""
+    """Ask question "gemv.2", the second one of that lesson; with a letter, explain that choice."""
     if not isinstance(question, str):
-        raise TypeError(f'name the question in quotes, recall("00.1", "a"), got {question!r}')
-    notebook, _, number = question.partition(".")
-    questions = _load(notebook)
+        raise TypeError(f'name the question in quotes, recall("gemv.1", "a"), got {question!r}')
+    lesson, _, number = question.partition(".")
+    questions = _load(lesson)
     if not number.isdigit() or not 1 <= int(number) <= len(questions):
-        raise ValueError(f"notebook {notebook} has questions {notebook}.1 to .{len(questions)}")
+        raise ValueError(f"{lesson} has questions {lesson}.1 to .{len(questions)}")
     asked = questions[int(number) - 1]
     choices = dict(zip(ascii_lowercase, asked["choice"], strict=False))
     if answer is None:
@@ -33,9 +33,9 @@ def recall(question, answer=None):
     print(f"{'Right' if choice['right'] else 'Not quite'}: {choice['because']}")
 
 
-def _load(notebook):
-    path = _FOLDER / f"{notebook}.toml"
+def _load(lesson):
+    path = _FOLDER / f"{lesson}.toml"
     if not path.exists():
         known = ", ".join(sorted(p.stem for p in _FOLDER.glob("*.toml")))
-        raise ValueError(f"there are no questions for {notebook!r}; there are for {known}")
+        raise ValueError(f"there are no questions for {lesson!r}; there are for {known}")
     return tomllib.loads(path.read_text())["question"]

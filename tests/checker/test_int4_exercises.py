@@ -9,6 +9,7 @@ import torch
 from gemlite_lab.checker import EXERCISES
 from gemlite_lab.checker.runnable import runnable
 from gemlite_lab.checker.wrong_answers import as_answer, wrong_answers_to
+from gemlite_lab.lesson.course import find_lesson
 from gemlite_lab.sandbox.triton_products import splitk_scales_product
 
 NAMES = ("mixed_mm_transposed", "splitk_scales")
@@ -87,7 +88,7 @@ def test_as_found_it_passes_what_a_published_test_covers_and_no_other_case():
 
 
 def test_the_notebook_ships_the_kernel_as_found():
-    notebook = json.loads((TESTS.parent / "exercises" / "13_mixed_mm.ipynb").read_text())
+    notebook = json.loads((TESTS.parent / "exercises" / find_lesson("mixed_mm").file).read_text())
     shipped = next(
         s for c in notebook["cells"] if "def splitk_scales" in (s := "".join(c["source"]))
     )

@@ -9,6 +9,7 @@ import torch
 from gemlite_lab.checker import EXERCISES
 from gemlite_lab.checker.runnable import runnable
 from gemlite_lab.checker.wrong_answers import as_answer, wrong_answers_to
+from gemlite_lab.lesson.course import find_lesson
 from gemlite_lab.sandbox.triton_products import splitk_group_product
 
 SPLITK_GROUP = EXERCISES["splitk_group"]
@@ -48,7 +49,9 @@ def test_as_found_it_passes_its_authors_test_and_no_other():
 
 
 def test_the_notebook_ships_the_kernel_as_found():
-    notebook = json.loads((TESTS.parent / "exercises" / "11_triton_gemm.ipynb").read_text())
+    notebook = json.loads(
+        (TESTS.parent / "exercises" / find_lesson("triton_gemm").file).read_text()
+    )
     shipped = next(
         s for c in notebook["cells"] if "def splitk_group" in (s := "".join(c["source"]))
     )

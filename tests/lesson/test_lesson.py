@@ -1,6 +1,5 @@
 import json
 import re
-import shutil
 from pathlib import Path
 
 import IPython.display
@@ -9,23 +8,12 @@ import torch
 
 from gemlite_edu import load
 from gemlite_edu.kernels import sources
-from gemlite_lab import give_up, progress, reset, solution
-from gemlite_lab.checker import EXERCISES
-from gemlite_lab.lesson import predict, read, recall, reveal
+from gemlite_lab import give_up, reset, solution
+from gemlite_lab.lesson import predict, read, reveal
+from gemlite_lab.lesson.course import find_lesson
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture
-def book(tmp_path, monkeypatch):
-    """A workbook of the learner's, with the real exercises and solutions, as current folder."""
-    for name in ("exercises", "solutions"):
-        shutil.copytree(ROOT / name, tmp_path / name)
-    (tmp_path / "work").mkdir()
-    (tmp_path / "notebooks").mkdir()
-    monkeypatch.delenv("GEMLITE_EDU_PROGRESS", raising=False)
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path
+GEMV = find_lesson("gemv")
 
 
 def test_a_reveal_without_a_guess_shows_the_value_alone(capsys):
@@ -57,26 +45,6 @@ def test_nothing_is_revealed_that_was_not_asked():
         reveal("banks", 3)
 
 
-def test_every_question_can_be_asked_and_every_choice_answered(capsys):
-    for path in sorted((ROOT / "gemlite_lab/lesson/questions").glob("*.toml")):
-        for number in (1, 2, 3):
-            name = f"{path.stem}.{number}"
-            recall(name)
-            letters = [x[2] for x in capsys.readouterr().out.splitlines() if x.startswith("  ")]
-            recall(name, letters[0])
-            recall(name, letters[-1])
-            lines = capsys.readouterr().out.splitlines()
-            assert all(line.startswith(("Right: ", "Not quite: ")) for line in lines)
-
-
-@pytest.mark.parametrize(
-    "name, answer", [("99.1", None), ("05.4", None), ("05", None), ("05.1", "z")]
-)
-def test_a_wrong_question_or_letter_gets_a_sentence(name, answer):
-    with pytest.raises(ValueError, match="there are|has questions|answer with one of"):
-        recall(name, answer)
-
-
 def test_a_solution_shows_after_giving_up_and_not_before(book, capsys):
     with pytest.raises(ValueError, match='pack is not solved yet: check\\("pack"'):
         solution("pack")
@@ -100,41 +68,13 @@ def test_giving_up_does_not_undo_a_solved_exercise(book):
     assert json.loads((book / "work" / "progress.json").read_text()) == {"pack": "solved"}
 
 
-def test_progress_has_one_line_for_each_lesson_and_the_next_step(book, capsys):
-    (book / "work" / "progress.json").write_text('{"warp_reduce_sum": "solved"}')
-    give_up("pack")
-    capsys.readouterr()
-    progress()
-    head, *lessons, last = capsys.readouterr().out.splitlines()
-    assert head == "lesson                      solved  still to solve"
-    assert lessons[:2] == [
-        "02_bitpacking               0 of 2  pack (given up), unpack",
-        "03_gemv                     1 of 1  -",
-    ]
-    assert len(lessons) == len(list((book / "exercises").glob("*.ipynb")))
-    assert max(map(len, lessons)) <= 100
-    assert last == "Next: unpack, in work/02_bitpacking.ipynb"
-
-
-def test_progress_says_when_nothing_is_left(book, capsys):
-    names = [exercise.name for exercise in EXERCISES.values()]
-    (book / "work" / "progress.json").write_text(json.dumps(dict.fromkeys(names, "solved")))
-    progress()
-    assert capsys.readouterr().out.splitlines()[-1] == "You have solved or given up every exercise."
-
-
-def test_a_damaged_progress_file_gets_a_sentence(book):
-    (book / "work" / "progress.json").write_text("{")
-    with pytest.raises(ValueError, match="progress.json is damaged"):
-        progress()
-
-
-def test_reset_keeps_what_the_learner_wrote(book):
-    mine = book / "work" / "03_gemv.ipynb"
+@pytest.mark.parametrize("name", ["gemv", GEMV.name, f"{GEMV.number:02}"])
+def test_reset_keeps_what_the_learner_wrote(book, name):
+    mine = book / "work" / GEMV.file
     mine.write_text("my hours of work")
-    kept = reset("03_gemv")
-    again = reset("03_gemv")
-    pristine = (book / "exercises" / "03_gemv.ipynb").read_text()
+    kept = reset(name)
+    again = reset(name)
+    pristine = (book / "exercises" / GEMV.file).read_text()
     assert kept.read_text() == "my hours of work"
     assert again.read_text() == pristine == mine.read_text()
     assert kept != again
@@ -142,14 +82,14 @@ def test_reset_keeps_what_the_learner_wrote(book):
 
 @pytest.mark.parametrize("action", [reset, solution, give_up])
 def test_an_unknown_name_is_answered_with_the_known_ones(book, action):
-    with pytest.raises(ValueError, match="there are .*(03_gemv|pack)"):
+    with pytest.raises(ValueError, match="there are .*(_gemv|pack)"):
         action("nothing")
 
 
 def test_outside_a_workbook_there_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="not inside the workbook"):
-        reset("03_gemv")
+        reset("gemv")
 
 
 @pytest.fixture
