@@ -6,7 +6,7 @@ You use it from a clone of the repository; the wheel does not contain it.
 from importlib import import_module
 
 _NAMES_OF = {
-    "lesson": ("predict", "read", "read_triton", "recall", "reveal"),
+    "lesson": ("guesses", "predict", "read", "read_triton", "recall", "reveal"),
     "lesson.generate": ("generate", "output_rows"),
     "lesson.llama": ("Cache", "Llama"),
     "lesson.parses": ("cut_unfinished", "parses"),

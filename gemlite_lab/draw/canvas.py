@@ -1,10 +1,12 @@
 """The parts that all pictures share: colours, boxes, and display in a notebook."""
 
 import io
+import re
 
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 PALE = ("#A6D4F2", "#F7D58B")
 FOUR_COLORS = (*PALE, "#B5E3D1", "#EBCBDD")
+INK = "#000000"
 _PNG_COLORS = 64
 
 
@@ -57,3 +59,20 @@ def display_png(figure, alternative_text, colors=_PNG_COLORS):
     picture = picture.quantize(colors, method=Pillow.Quantize.MAXCOVERAGE)
     picture.save(small, format="png", optimize=True)
     display(Image(small.getvalue(), alt=alternative_text))
+
+
+def display_svg(figure, alternative_text):
+    """Show `figure` with the page's own colour of text in place of INK: on light and dark pages."""
+    from html import escape
+
+    from IPython.display import HTML, display
+
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", transparent=True)
+    svg = drawn.getvalue()
+    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
+    # The style would be the whole page's.
+    svg = re.sub(r"<(metadata|style).*?</\1>", "", svg, flags=re.DOTALL)
+    # Matplotlib names no colour where INK fills.
+    label = f'role="img" aria-label="{escape(alternative_text)}" fill="currentColor"'
+    display(HTML(svg.replace("<svg", f'<svg {label} stroke-linejoin="round"', 1)))

@@ -1,32 +1,57 @@
-"""Predict a number before you see it: a guess makes you learn more from the answer."""
+"""Predict a number before you see it: a guess makes you learn more from the answer.
 
-import math
+With GEMLITE_EDU_PREDICTIONS=pass every prediction that holds no guess passes: tests and
+tools/refresh_notebooks.py run whole notebooks so.
+"""
 
-_predictions = {}
+import os
+
+from gemlite_edu.kernels.errors import OneSentence
+from gemlite_lab.lesson.guess import PASS, guess_from, percent
+from gemlite_lab.lesson.kept_guesses import keep
+
+_guesses = {}  # what: a Guess, PASS, or None as long as nothing is written
 
 
-def predict(what, value=None):
-    """Store your prediction of `what`, a number; with None it asks you to write one."""
-    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        raise TypeError(f"a prediction is a number, got {type(value).__name__}")
-    if value is not None and not math.isfinite(value):
-        raise ValueError(f"a prediction is a finite number, got {value}")
-    _predictions[what] = value
-    if value is None:
-        print(f"{what}: put your number in place of None, then run this cell again")
-    else:
-        print(f"{what}: you predict {value:g}")
+class NoGuess(OneSentence, ValueError):
+    """An answer was asked for before a guess."""
+
+
+def predict(what, guess=None, sure=None):
+    """Store your guess of `what`: a number, a range (low, high), or "pass" to see the answer only.
+
+    sure: how sure you are, from 0 to 1, that the answer is your number, or in your range; of a
+    range you are 0.8 sure unless you say otherwise. With None it asks you to write a guess.
+    """
+    if guess is None or (isinstance(guess, str) and guess == PASS):
+        _guesses[what] = guess
+        asked = "put your number in place of None, then run this cell again"
+        print(f"{what}: {asked if guess is None else 'you pass'}")
+        return
+    _guesses[what] = guess = guess_from(guess, sure)
+    print(f"{what}: you predict {guess}" + (f", {percent(guess.sure)} sure" if guess.sure else ""))
 
 
 def reveal(what, measured):
-    """Show the measured value of `what` beside the prediction, if there is one."""
-    if what not in _predictions:
-        raise ValueError(f"run the cell with predict({what!r}, ...) first")
-    guess = _predictions[what]
-    print(f"{what}: it is {measured:g}" + ("" if guess is None else _verdict(guess, measured)))
+    """Show the measured value of `what` beside your guess; raise NoGuess before there is one."""
+    guess = _guesses.get(what)
+    if what not in _guesses:
+        raise NoGuess(f'run the cell with predict("{what}", ...) first')
+    if guess is None and os.environ.get("GEMLITE_EDU_PREDICTIONS") != PASS:
+        raise NoGuess(
+            f'write your guess, or "{PASS}", in place of None in predict("{what}", None), and run '
+            "that cell before this one"
+        )
+    if guess is not None:
+        keep(what, guess, measured)
+    print(f"{what}: it is {measured:g}" + _verdict(guess, measured))
 
 
 def _verdict(guess, measured):
-    if guess == measured:
-        return f"; you predicted {guess:g}, exactly"
-    return f"; you predicted {guess:g}"
+    if guess is None:
+        return ""
+    if guess == PASS:
+        return "; you passed"
+    if guess.low < guess.high:
+        return f"; {'in' if guess.holds(measured) else 'out'}side your {guess}"
+    return f"; you predicted {guess}" + (", exactly" if guess.holds(measured) else "")

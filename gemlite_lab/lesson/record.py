@@ -47,6 +47,12 @@ def record(name, state):
     return True
 
 
+def place_beside(name):
+    """The path of the learner's file `name` beside the record; None outside a workbook."""
+    path = _path()
+    return path.with_name(name) if path else None
+
+
 def _path():
     chosen = os.environ.get("GEMLITE_EDU_PROGRESS")
     if chosen:

@@ -9,40 +9,13 @@ import torch
 from gemlite_edu import load
 from gemlite_edu.kernels import sources
 from gemlite_lab import give_up, reset, solution
-from gemlite_lab.lesson import predict, read, reveal
+from gemlite_lab.lesson import read
 from gemlite_lab.lesson.course import find_lesson
 
 ROOT = Path(__file__).parent.parent.parent
 GEMV = find_lesson("gemv")
 
 
-def test_a_reveal_without_a_guess_shows_the_value_alone(capsys):
-    predict("sectors", None)
-    reveal("sectors", 32)
-    assert capsys.readouterr().out.splitlines()[1] == "sectors: it is 32"
-
-
-@pytest.mark.parametrize(
-    "guess, line",
-    [
-        (4, "sectors: it is 32; you predicted 4"),
-        (32, "sectors: it is 32; you predicted 32, exactly"),
-    ],
-)
-def test_a_reveal_shows_the_guess_beside_the_value(capsys, guess, line):
-    predict("sectors", guess)
-    reveal("sectors", 32)
-    assert capsys.readouterr().out.splitlines()[1] == line
-
-
-def test_a_prediction_is_a_number():
-    with pytest.raises(TypeError, match="a prediction is a number, got str"):
-        predict("sectors", "many")
-
-
-def test_nothing_is_revealed_that_was_not_asked():
-    with pytest.raises(ValueError, match="run the cell with predict\\('banks'"):
-        reveal("banks", 3)
 
 
 def test_a_solution_shows_after_giving_up_and_not_before(book, capsys):
