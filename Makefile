@@ -1,4 +1,4 @@
-# make lab       install, and open JupyterLab at the first notebook (PORT=8889 for another port)
+# make lab       install, copy the lessons into work/, and open JupyterLab at the first (PORT=8889 for another port)
 # make test      install, and run everything that runs without a GPU
 # make test-gpu  run the GPU checks with PYTHON's own torch, installing nothing (PARTS="kernels speed" for some)
 # make bench     measure kernels on the GPU (KERNELS="cublas gemv_a16wn_fp32" SHAPES=4096x14336 M="1 16" WEIGHTS="W16 W4")

@@ -1,28 +1,20 @@
-"""`make lab`: give the learner their exercises and open JupyterLab at the first notebook."""
+"""`make lab`: copy the lessons and exercises into work/ and open JupyterLab at the first lesson."""
 
 import os
-import shutil
 import socket
 import sys
 from pathlib import Path
 
+from gemlite_lab.lesson.copies import copy_new, originals
+
 ROOT = Path(__file__).resolve().parent.parent
-FIRST = "notebooks/00_start_here.ipynb"
-
-
-def copy_new_exercises(root=ROOT):
-    """Copy each exercise that work/ lacks; files that are there belong to the learner and stay."""
-    work = root / "work"
-    work.mkdir(exist_ok=True)
-    for exercise in sorted((root / "exercises").glob("*.ipynb")):
-        if not (work / exercise.name).exists():
-            shutil.copy(exercise, work / exercise.name)
 
 
 def lab_command(port):
     """The command that starts JupyterLab; given a `port`, it takes that port or fails."""
+    first = next(iter(originals(ROOT)))
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={ROOT}"]
-    command += [f"--LabApp.default_url=/lab/tree/{FIRST}"]
+    command += [f"--LabApp.default_url=/lab/tree/work/{first}.ipynb"]
     if port:
         command += [f"--port={port}", "--ServerApp.port_retries=0"]
     if os.geteuid() == 0:
@@ -49,7 +41,8 @@ def main():
     problem = problem_with(port) if port else None
     if problem:
         sys.exit(problem)
-    copy_new_exercises()
+    for renamed in copy_new(ROOT):
+        print(renamed, flush=True)
     command = lab_command(port)
     os.execv(command[0], command)
 

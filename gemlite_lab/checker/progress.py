@@ -20,10 +20,8 @@ def course():
 
     known = states()
     rows = [_with_solved(row, known) for row in rows_of(lessons(), _ROOT / "notebooks")]
-    notebooks, work = (
-        os.path.relpath(_ROOT / x, Path.cwd().resolve()) for x in ("notebooks", "work")
-    )
-    texts = {"text/markdown": markdown(rows, notebooks, work), "text/plain": plain(rows)}
+    work = os.path.relpath(_ROOT / "work", Path.cwd().resolve())
+    texts = {"text/markdown": markdown(rows, work, is_copy=True), "text/plain": plain(rows)}
     display(texts, raw=True)
 
 
@@ -43,7 +41,7 @@ def progress():
         start = f"{first:{widths[0]}}  {second:{widths[1]}}  "
         print(fill(rest, _WIDTH, initial_indent=start, subsequent_indent=" " * len(start)))
     if upcoming:
-        print(f"Next: {upcoming[1]}, in work/{upcoming[0].file}")
+        print(f"Next: {upcoming[1]}, in work/{upcoming[0].name}_exercises.ipynb")
     else:
         print("You have solved or given up every exercise.")
 

@@ -1,42 +1,47 @@
 """The learner's own files: fresh starts, and solutions."""
 
 import json
-import shutil
 from datetime import datetime
 
 from gemlite_lab.checker import EXERCISES
+from gemlite_lab.lesson.copies import originals, text_of_copy
 from gemlite_lab.lesson.course import find_lesson
 from gemlite_lab.lesson.record import GIVEN_UP, SOLVED, record, states, workbook
 
 
 def reset(notebook):
-    """Start the exercise notebook "bitpacking", "02_bitpacking" or "02", afresh.
+    """Start a notebook in work/ afresh: a lesson, "02_bitpacking", or "02_bitpacking_exercises".
 
-    It keeps the old one beside the new one under a dated name, and returns the path of that copy,
-    or None if there was nothing to keep.
+    The number or the slug may stand for the name: "02", "bitpacking_exercises". It keeps the old one beside
+    the new one under a dated name, and returns the path of that copy, or None if there was nothing
+    to keep.
     """
     folder = _workbook()
-    every = sorted((folder / "exercises").glob("*.ipynb"))
-    pristine = next((path for path in every if notebook in _names(path)), None)
-    if pristine is None:
-        names = ", ".join(path.stem for path in every)
-        raise ValueError(f"there is no exercise notebook {notebook!r}; there are {names}")
-    mine = folder / "work" / pristine.name
+    every = originals(folder)
+    name = next((name for name in every if notebook in _names(name)), None)
+    if name is None:
+        names = ", ".join(every)
+        raise ValueError(f"there is no notebook {notebook!r} in work/; there are {names}")
+    mine = folder / "work" / f"{name}.ipynb"
     mine.parent.mkdir(exist_ok=True)
     kept = None
     if mine.exists():
-        kept = mine.with_name(f"{pristine.stem}.{datetime.now():%Y-%m-%d_%H%M%S_%f}.ipynb")
+        kept = mine.with_name(f"{name}.{datetime.now():%Y-%m-%d_%H%M%S_%f}.ipynb")
         mine.rename(kept)
         print(f"kept your old one as work/{kept.name}")
-    shutil.copy(pristine, mine)
+    mine.write_text(text_of_copy(every[name]))
     print(f"work/{mine.name} is as it was at the start: reload it")
     return kept
 
 
-def _names(path):
-    """What `reset` calls the exercise notebook at `path`: "02_bitpacking", "02", "bitpacking"."""
-    number, _, slug = path.stem.partition("_")
-    return path.stem, number, slug
+def _names(name):
+    """What `reset` calls a notebook: by its name, its number or its slug.
+
+    >>> _names("02_bitpacking_exercises")
+    ('02_bitpacking_exercises', '02_exercises', 'bitpacking_exercises')
+    """
+    number, _, slug = name.partition("_")
+    return name, number + "_exercises" * name.endswith("_exercises"), slug
 
 
 def give_up(name):

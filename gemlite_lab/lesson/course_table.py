@@ -32,16 +32,17 @@ def rows_of(lessons, notebooks):
     return [Row(x, stated_minutes(read_cells(notebooks / x.file))) for x in lessons]
 
 
-def markdown(rows, notebooks, work=None):
-    """The text of a table for each part. notebooks: where the links to lessons lead.
+def markdown(rows, folder, is_copy=False):
+    """The text of a table for each part. folder: where the links to lessons lead.
 
-    work: where the links to exercises lead, in tables that say what is solved; None: they do not.
+    is_copy: it holds the learner's copies, so that the table links exercises too, and says which
+    are solved.
     """
-    head = ["lesson", "at the end you have", "minutes (+ exercises)"] + ["solved"] * bool(work)
+    head = ["lesson", "at the end you have", "minutes (+ exercises)"] + ["solved"] * is_copy
     lines = [shortest_way(rows, "in bold")]
     for part, of_part in groupby(rows, key=lambda row: row.lesson.part):
         lines += ["", f"**{part}**", "", _line(head), "|" + "---|" * len(head)]
-        lines += [_line(_cells(row, notebooks, work)) for row in of_part]
+        lines += [_line(_cells(row, folder, is_copy)) for row in of_part]
     return "\n".join(lines)
 
 
@@ -49,13 +50,15 @@ def _line(cells):
     return f"| {' | '.join(cells)} |"
 
 
-def _cells(row, notebooks, work):
+def _cells(row, folder, is_copy):
     lesson, minutes = row.lesson, row.minutes
-    link = f"[{lesson.title}]({notebooks}/{lesson.file})"
-    exercises = f"[{minutes.exercises}]({work}/{lesson.file})" if work else minutes.exercises
+    link = f"[{lesson.title}]({folder}/{lesson.file})"
+    exercises = minutes.exercises
+    if is_copy:
+        exercises = f"[{exercises}]({folder}/{lesson.name}_exercises.ipynb)"
     more = f" + {exercises}" if minutes.exercises else ""
     cells = [f"**{link}**" if lesson.is_core else link, lesson.gives, f"{minutes.lesson}{more}"]
-    return [*cells, row.state] if work else cells
+    return [*cells, row.state] if is_copy else cells
 
 
 def plain(rows):

@@ -29,7 +29,7 @@ def test_at_the_start_progress_shows_the_first_exercises_alone(book, capsys):
     assert capsys.readouterr().out.splitlines() == [
         f"{'lesson':{len(name)}}  solved  still to solve",
         f"{name}  0 of 2  pack, unpack",
-        f"Next: pack, in work/{name}.ipynb",
+        f"Next: pack, in work/{name}_exercises.ipynb",
     ]
 
 
@@ -43,7 +43,7 @@ def test_progress_shows_the_lessons_begun_and_the_next_one(book, capsys):
         [name_of("bitpacking"), "0", "of", "2", "pack", "(given", "up),", "unpack"],
         [name_of("gemv"), "1", "of", "1", "-"],
     ]
-    assert last == f"Next: unpack, in work/{name_of('bitpacking')}.ipynb"
+    assert last == f"Next: unpack, in work/{name_of('bitpacking')}_exercises.ipynb"
 
 
 def test_columns_of_progress_never_break(book, capsys):

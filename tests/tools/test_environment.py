@@ -89,17 +89,6 @@ def test_a_port_that_is_none(port):
     assert "is not a port number" in open_lab.problem_with(port)
 
 
-def test_exercises_are_copied_once_and_never_over_the_learners_own(tmp_path):
-    (tmp_path / "exercises").mkdir()
-    (tmp_path / "exercises" / "a.ipynb").write_text("pristine")
-    open_lab.copy_new_exercises(tmp_path)
-    (tmp_path / "work" / "a.ipynb").write_text("mine")
-    (tmp_path / "exercises" / "b.ipynb").write_text("new")
-    open_lab.copy_new_exercises(tmp_path)
-    assert (tmp_path / "work" / "a.ipynb").read_text() == "mine"
-    assert (tmp_path / "work" / "b.ipynb").read_text() == "new"
-
-
 def test_make_lab_says_when_the_port_is_busy():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from gemlite_lab.lesson.copies import originals
+
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -58,10 +60,12 @@ def lab(tmp_path):
         server.wait()
 
 
-def test_the_address_opens_the_first_notebook_and_the_exercises_are_there(lab):
+def test_the_address_opens_the_first_lesson_among_the_learners_copies(lab):
     address, folder = lab
-    assert "/lab/tree/notebooks/00_start_here.ipynb?token=" in address
+    names = list(originals(ROOT))
+    assert f"/lab/tree/work/{names[0]}.ipynb?token=" in address
     assert status_of(address) == 200
     assert status_of(address.replace("/lab/tree/", "/api/contents/")) == 200
-    copies = sorted(path.name for path in (folder / "work").glob("*.ipynb"))
-    assert copies == sorted(path.name for path in (ROOT / "exercises").glob("*.ipynb"))
+    committed = f"notebooks/{names[0]}.ipynb"
+    assert status_of(re.sub(r"/lab/tree/[^?]*", f"/api/contents/{committed}", address)) == 200
+    assert sorted(path.stem for path in (folder / "work").glob("*.ipynb")) == names
