@@ -97,7 +97,9 @@ def _advice(said):
         )
     right = sum(was_right for _, was_right in said)
     expected = sum(sure for sure, _ in said)
-    counted = f"You expected {expected:.1f} of {len(said)} answers in your ranges, and {right} are"
+    counted = (
+        f"Of {len(said)} guesses you expected {expected:.1f} to be right, and {right} turned out so"
+    )
     if len(said) < _ENOUGH:
         return f"{counted}: from {_ENOUGH} guesses on, that tells something."
     by_chance = math.sqrt(sum(sure * (1 - sure) for sure, _ in said))

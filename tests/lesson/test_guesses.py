@@ -89,7 +89,7 @@ def test_three_guesses_are_told_and_drawn(capsys, pictures):
     ]
     assert half == "Half of your guesses are off by a factor of 2 at most. You passed 1 more."
     assert sure == (
-        "You expected 1.4 of 2 answers in your ranges, and 1 are: "
+        "Of 2 guesses you expected 1.4 to be right, and 1 turned out so: "
         "from 5 guesses on, that tells something."
     )
     (svg,) = pictures
