@@ -27,8 +27,8 @@ def test_without_a_guess_one_sentence_comes_and_no_answer(capsys):
 
 
 def test_nothing_is_revealed_that_was_not_asked():
-    with pytest.raises(NoGuess, match='run the cell with predict\\("banks", ...\\) first'):
-        reveal("banks", 3)
+    with pytest.raises(NoGuess, match='run the cell with predict\\("never asked", ...\\) first'):
+        reveal("never asked", 3)
 
 
 def test_a_pass_from_outside_counts_where_no_guess_is(capsys, monkeypatch, tmp_path):
