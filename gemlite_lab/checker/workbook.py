@@ -12,9 +12,9 @@ from gemlite_lab.lesson.record import GIVEN_UP, SOLVED, record, states, workbook
 def reset(notebook):
     """Start a notebook in work/ afresh: a lesson, "02_bitpacking", or "02_bitpacking_exercises".
 
-    The number or the slug may stand for the name: "02", "bitpacking_exercises". It keeps the old one beside
-    the new one under a dated name, and returns the path of that copy, or None if there was nothing
-    to keep.
+    The number or the slug may stand for the name: "02", "bitpacking_exercises". It keeps the old
+    one beside the new one under a dated name, and returns the path of that copy, or None if there
+    was nothing to keep.
     """
     folder = _workbook()
     every = originals(folder)
