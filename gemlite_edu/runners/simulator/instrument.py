@@ -16,7 +16,7 @@ from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.machine import STATIC_SHARED_BYTES
 from gemlite_edu.runners.simulator.program_order import JUMP, program_order
 from gemlite_edu.runners.simulator.undefined_checks import without_checks
-from gemlite_edu.runners.simulator.variables import variables_of
+from gemlite_edu.runners.simulator.variables import demangled, variables_of
 
 _SHARED_GAP = 1024
 _CALL = re.compile(
@@ -206,7 +206,7 @@ def _shared_arrays(symbols, dynamic_name):
     """(offset, bytes, kind, name) of each thread_local variable, by offset."""
     found = re.findall(r"([0-9a-f]+)\s+(\d+|0x[0-9a-f]+)\s+TLS\s.* (\S+)$", symbols, re.MULTILINE)
     found = sorted(set(found))
-    names = _run("c++filt", text="".join(f"{name}\n" for _, _, name in found)).splitlines()
+    names = demangled([name for _, _, name in found])
     return sorted(
         (int(value, 16), int(size, 0), _kind(name, dynamic_name), name.rpartition("::")[2])
         for (value, size, _), name in zip(found, names, strict=True)

@@ -63,9 +63,9 @@ def check_initialisers(assembly, shim):
 
 
 def demangled(names):
-    """The names as the text has them."""
-    if not names:
-        return []
+    """The names as the text has them. Most libraries have none that a compiler mangled."""
+    if not any(name.startswith("_Z") for name in names):
+        return names
     text = "".join(f"{name}\n" for name in names)
     found = subprocess.run(["c++filt"], input=text, capture_output=True, text=True, check=True)
     return found.stdout.splitlines()
