@@ -165,6 +165,22 @@ def check_on_cpu(name, y, case, is_transposed=False):
         )
 
 
+def laid_apart(case):
+    """The case with scales of both signs, far zeros, and gaps between bytes, scales and zeros."""
+    n, g = torch.arange(case.N), torch.arange(len(case.scales))[:, None]
+    scales = case.scales * (1 - 2 * ((n + g) % 2)).to(case.scales.dtype)
+    zeros = case.zeros + (300 * ((n + g) % 3 - 1)).to(case.zeros.dtype)
+    laid = (_with_gaps(tensor) for tensor in (case.packed, scales, zeros))
+    label = f"{case.label}, scales of both signs, every other row and column of larger tensors"
+    return replace(case, label=label, **dict(zip(("packed", "scales", "zeros"), laid, strict=True)))
+
+
+def _with_gaps(tensor):
+    rows, columns = tensor.shape
+    larger = tensor.new_ones(2 * rows, 2 * columns)[::2, ::2]
+    return larger.copy_(tensor)
+
+
 def as_views(case, are_views=True):
     """The case with scales and zeros as `.T` views, or contiguous."""
     scales, zeros = (_laid(t, are_views) for t in (case.scales, case.zeros))

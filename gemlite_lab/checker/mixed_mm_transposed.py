@@ -12,6 +12,7 @@ from gemlite_lab.checker.int4_cases import (
     check_on_cpu,
     exact_int4,
     expected,
+    laid_apart,
     random_int4,
     wide_int4,
 )
@@ -45,7 +46,18 @@ def _cases():
 
 
 def _fresh(seed):
-    return as_on_a_gpu(_case((5, 40, 64), 64, (16, 32, 32), 2, seed=seed))
+    """Codes and scales of another type for each seed, with gaps between them, and few rows of W."""
+    how = {"signed": seed % 2 == 0, "dtype": (torch.float16, torch.float32)[seed // 2 % 2]}
+    shape = 1 + seed % 5, 1 + seed % 4, 64
+    return as_on_a_gpu(laid_apart(_case(shape, 32, (16, 32, 32), 2, seed=seed, **how)))
+
+
+def _fresh_of_many_rows(seed):
+    return as_on_a_gpu(laid_apart(_case((5, 40, 64), 64, (16, 32, 32), 2, seed=seed)))
+
+
+def _all_fresh(seed):
+    return [case for make in (_fresh, _fresh_of_many_rows) for case in fresh(make, seed)]
 
 
 _expected = partial(expected, y_dtype=torch.float16, is_transposed=True)
@@ -82,7 +94,7 @@ MIXED_MM_TRANSPOSED = Exercise(
         "side along a new last axis, which reshape then makes part of the axis before it.",
     ),
     cases=_cases,
-    fresh=partial(fresh, _fresh),
+    fresh=_all_fresh,
     expected=_expected,
     run=_run,
 )

@@ -8,7 +8,7 @@ there, and nothing before them.
 """
 
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 
 import torch
 
@@ -85,6 +85,17 @@ def _case(chunks, block_k, group_size, M, N, K, seed, codes=16):
         x,
     )
     largest = reference.matmul(x.abs(), _weights(case).abs()).max() / _QUANTUM
+    assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
+    return case
+
+
+def _fresh_case(seed):
+    """A case with scales of both signs, and zeros far below and above all codes."""
+    case = _case(*_FRESH, seed, codes=256)
+    sign = 1 - 2 * (torch.arange(case.scales.numel()).view(case.scales.shape) % 3 % 2)
+    zeros = case.zeros + 300 * (torch.arange(len(case.W_q)) % 3 - 1)
+    case = replace(case, scales=case.scales * sign, zeros=zeros)
+    largest = reference.matmul(case.x.abs(), _weights(case).abs()).max() / _QUANTUM
     assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
     return case
 
@@ -195,7 +206,7 @@ SPLITK_GROUP = Exercise(
         "scales and zeros as tensors (BLOCK_N, BLOCK_K), as codes are.",
     ),
     cases=_cases,
-    fresh=lambda seed: fresh(partial(_case, *_FRESH, codes=256), seed),
+    fresh=lambda seed: fresh(_fresh_case, seed),
     expected=_expected,
     run=_run,
     traps={

@@ -18,6 +18,7 @@ from gemlite_lab.checker.int4_cases import (
     check_on_cpu,
     exact_int4,
     expected,
+    laid_apart,
     random_int4,
     wide_int4,
 )
@@ -50,7 +51,9 @@ def _cases():
 
 
 def _fresh(seed):
-    return as_on_a_gpu(_case(2, 32, (5, 33, 96), 96, signed=True, seed=seed))
+    """Codes and scales of another type for each seed, with gaps between them."""
+    how = {"signed": seed % 2 == 0, "dtype": (torch.float16, torch.float32)[seed // 2 % 2]}
+    return as_on_a_gpu(laid_apart(_case(2, 32, (5, 33, 96), 32, seed=seed, **how)))
 
 
 def _run(answer, case, device):
