@@ -25,7 +25,7 @@ def _cases(format):
     else:
         found.append(cancelling_gemv(_values(format)))
     for nbits in format.widths:
-        found += [fine_gemv(nbits, seed=2), _precise_case(format, nbits, seed=1)]
+        found += [_fine_case(format, nbits, seed=2), _precise_case(format, nbits, seed=1)]
     return [*found, _real_case(format), random_gemv(format.widths[0])]
 
 
@@ -37,13 +37,17 @@ def _precise_case(format, nbits, seed, dtype=torch.float16, N=33):
     return precise_gemv(nbits, N, _ragged(nbits) // 2, seed, dtype, format.has_zeros)
 
 
+def _fine_case(format, nbits, seed, dtype=torch.float16):
+    return fine_gemv(nbits, seed, dtype, format.has_zeros)
+
+
 def _fresh(format, seed):
     """Other numbers in the shape of the first case; another width with bfloat16 x."""
     first, *others = format.widths
     makes = [partial(_exact_case, first)]
     [nbits] = cases.drawn(others, 1, seed) or [first]
     makes.append(partial(_precise_case, format, nbits, dtype=torch.bfloat16, N=9))
-    makes.append(partial(fine_gemv, nbits, dtype=torch.bfloat16))
+    makes.append(partial(_fine_case, format, nbits, dtype=torch.bfloat16))
     return [case for make in makes for case in cases.fresh(make, seed)]
 
 

@@ -13,7 +13,7 @@ from gemlite_edu.packing import pack_sparse_1in2
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise, run_watched
-from gemlite_lab.checker.precise_cases import precise_sparse_gemv
+from gemlite_lab.checker.precise_cases import fine_sparse_gemv, precise_sparse_gemv
 from gemlite_lab.checker.random_cases import random_sparse_gemv
 from gemlite_lab.checker.sparse_cases import (
     exact_sparse_gemv,
@@ -33,13 +33,14 @@ def _cases():
     shapes = ((33, 700), (2, 33), (2, 7))
     exact = [exact_sparse_gemv(*shape, seed) for seed, shape in enumerate(shapes)]
     exact += [fractional_sparse_gemv(33, 2, seed=4), precise_sparse_gemv(40, 300, seed=0)]
-    return [*exact, real_sparse_gemv(), random_sparse_gemv()]
+    return [*exact, real_sparse_gemv(), random_sparse_gemv(), fine_sparse_gemv(seed=0)]
 
 
 def _fresh(seed):
     """Other numbers in the shape of the first case, and others of bfloat16 that almost cancel."""
     precise = partial(precise_sparse_gemv, 9, 300, dtype=torch.bfloat16)
-    makes = partial(exact_sparse_gemv, 33, 700), precise
+    fine = partial(fine_sparse_gemv, dtype=torch.bfloat16)
+    makes = partial(exact_sparse_gemv, 33, 700), precise, fine
     return [case for make in makes for case in fresh(make, seed)]
 
 

@@ -21,6 +21,7 @@ def _cases():
     return [
         pair_cases.weights_themselves(_END_OF_FIRST_CODES),
         pair_cases.exact(group_size=32, K=96),
+        pair_cases.of_telling_words(),
         pair_cases.of_a_full_block(),
         pair_cases.extreme(group_size=128, K=384),
         real_grouped(N=40, tokens=2),

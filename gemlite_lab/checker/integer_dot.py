@@ -25,10 +25,9 @@ def _cases(widths, short_widths):
 
 
 def _fresh(widths, seed):
-    """Other numbers in the shape of the first case, and of four widths without a case."""
+    """Other numbers in the shape of the first case, and each width without a case."""
     others = [nbits for nbits in range(1, 9) if nbits not in widths]
-    drawn = cases.drawn(others, 4, seed)
-    makes = [partial(_ragged_case, widths[0]), *(partial(_short_case, nbits) for nbits in drawn)]
+    makes = [partial(_ragged_case, widths[0]), *(partial(_short_case, nbits) for nbits in others)]
     return [case for make in makes for case in cases.fresh(make, seed)]
 
 

@@ -16,13 +16,14 @@ from gemlite_lab.lesson.real_layer import real_layer
 
 NBITS, TILE = 4, 128
 _N, _TIME_LIMIT = 40, 10.0
+_WORDS_OF_TILE = TILE // 8
+_SHIFTS = torch.arange(0, 32, NBITS)
 
 
 def weights_themselves(end_of_codes):
     """Scales are 1, zeros 0 and x the identity, so a wrong weight is one wrong element of y."""
     K, group_size = TILE, 32
-    generator = torch.Generator().manual_seed(0)
-    W_q = torch.randint(0, end_of_codes, (_N, K), dtype=torch.uint8, generator=generator)
+    W_q = _telling_codes() % end_of_codes
     ones = torch.ones(_N, K // group_size)
     label = (
         f"M = {K}, N = {_N}, K = {K}, codes 0 to {end_of_codes - 1}, x the identity: "
@@ -30,6 +31,32 @@ def weights_themselves(end_of_codes):
     )
     x = torch.eye(K).half()
     return GroupedCase(label, NBITS, group_size, W_q, ones, 0 * ones, x, is_exact=True)
+
+
+def _telling_codes(seed=0):
+    """Codes (N, TILE) of words on which an answer that treats some words apart is wrong.
+
+    There are all words of four equal bytes, of one code in each half, and of one bit that is set or
+    not set alone. The others are drawn.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    words = torch.randint(0, 2**32, (_N * _WORDS_OF_TILE,), generator=generator)
+    byte, bit = torch.arange(256), 1 << torch.arange(32)
+    halves = byte // 16 * 0x1111 << 16 | byte % 16 * 0x1111
+    chosen = torch.cat([byte * 0x01010101, halves, bit, 2**32 - 1 - bit])
+    words[: len(chosen)] = chosen
+    words = words[torch.randperm(len(words), generator=generator)]
+    fields = words[:, None] >> _SHIFTS & 15
+    # (n, half of a tile, place of the word, half, field) as k = 64 a + 16 field + 2 place + half
+    codes = fields.view(_N, 2, 8, 2, 4).permute(0, 1, 4, 2, 3)
+    return codes.reshape(_N, TILE).to(torch.uint8)
+
+
+def of_telling_words(seed=0):
+    """An exact case of whole tiles, with words as in `weights_themselves`."""
+    case = exact(group_size=32, K=TILE, seed=seed)
+    label = f"{case.label}, words of equal bytes"
+    return replace(case, label=label, W_q=_telling_codes(seed))
 
 
 def exact(group_size, K, M=16, seed=None):

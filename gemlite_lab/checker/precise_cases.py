@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import torch
 
-from gemlite_lab.checker.cases import BEYOND_HALF, GemvCase, codes, exact_gemv
+from gemlite_lab.checker.cases import GemvCase, codes, exact_gemv
+from gemlite_lab.checker.grouped_cases import GroupedCase
 from gemlite_lab.checker.sparse_cases import NBITS, SparseGemvCase, sparse_codes
 
 _WARP_SIZE = 32
@@ -17,10 +18,13 @@ _PAIRS = 4  # rows of x in which two large numbers almost cancel
 _ROWS_OF_X = 3  # of a grouped case that become such rows
 _LARGEST = {torch.float16: 2047, torch.bfloat16: 255}
 _LOWER_X = 2.0**-3  # keeps x in the range of fp16
-_SMALL_X = 2.0**-30
-_BEYOND_HALF = BEYOND_HALF, _SMALL_X  # no half holds an x times one of these
+_SMALL_X = 2.0**-90
+_BEYOND_HALF = 2.0**100, _SMALL_X  # no half holds an x times one of these
 _BITS_OF_ZERO, _BITS_OF_WEIGHT = 22, 10
 _EXACT = 2**24
+_FAR = 2**22  # a zero this far from the codes, times 3, is exact in float32
+_FAR_FOR_HALF = 2**15  # a half rounds such a zero, and does not make infinity of it
+_GROUPS = 3  # of a case with fine scales
 
 
 def precise_gemv(nbits, N, K, seed, dtype=torch.float16, has_zeros=True):
@@ -44,7 +48,7 @@ def precise_gemv(nbits, N, K, seed, dtype=torch.float16, has_zeros=True):
     zeros = _zeros(nbits, torch.arange(N)[:, None]) if has_zeros else 1000 * (case.zeros + 1)
     top, unit = (2 * 2**nbits, 2.0 ** (nbits - _BITS_OF_WEIGHT)) if has_zeros else (8, 0.5)
     assert x.abs().sum(1).max() * top <= _EXACT * unit * _LOWER_X, f"{case.label}: not exact"
-    scales, x = _in_type(case.scales, x, dtype, _BEYOND_HALF[seed % 2])
+    scales, x = _in_type(case.scales, x, dtype, _BEYOND_HALF[0])
     label = f"{nbits}-bit, {_label(x, N, K, dtype)}, numbers that almost cancel"
     return GemvCase(label, nbits, W_q, scales, zeros, x, True)
 
@@ -64,18 +68,32 @@ def precise_sparse_gemv(N, K, seed, dtype=torch.float16):
     return SparseGemvCase(**{**vars(case), "W_q": W_q, "kept": kept})
 
 
-def fine_gemv(nbits, seed, dtype=torch.float16):
-    """A small `GemvCase` with small x and zero-points of 22 bits, most of them close to a code."""
-    N = K = 7
+def fine_gemv(nbits, seed, dtype=torch.float16, has_zeros=True):
+    """A small `GemvCase` with small x and zero-points of 22 bits, most of them close to a code.
+
+    The zero-points of two rows are far from all codes, and that of the last row is the top code.
+    has_zeros: False for a format that ignores zeros, of which no row needs a small scale.
+    """
+    K, N = 7, 10
     W_q = codes(nbits, N, K, seed).W_q
     n = torch.arange(N)[:, None]
     near = torch.where(n % 2 == 0, W_q.amax(1, keepdim=True), W_q.amin(1, keepdim=True))
     off = (2 * (n * 37 % 256) + 257) * 2.0 ** (nbits - _BITS_OF_ZERO)
     zeros = torch.where(n % 3 == 2, -off, near - off)
-    x = torch.diag((-1.0) ** n[:, 0] * (1 + 2 * (n[:, 0] % 2)) * 4.0 ** -n[:, 0])
-    scales, x = _in_type(2.0 ** (12 - nbits - n % 2), x, dtype, _SMALL_X)
+    zeros[K:] = torch.tensor([[_FAR_FOR_HALF + 1.0], [-_FAR_FOR_HALF - 3], [2.0**nbits - 1]])
+    k = n[:K, 0]
+    x = torch.diag((-1.0) ** k * (1 + 2 * (k % 2)) * 4.0**-k)
+    scales = torch.where(has_zeros & (n >= K), 2.0**-n, 2.0 ** (12 - nbits - n % 2))
+    scales, x = _in_type(scales, x, dtype, _SMALL_X)
     label = f"{nbits}-bit, {_label(x, N, K, dtype)}, small x and zeros of {_BITS_OF_ZERO} bits"
     return GemvCase(label, nbits, W_q, scales, zeros, x, True)
+
+
+def fine_sparse_gemv(seed, dtype=torch.float16):
+    """A `SparseGemvCase` like `fine_gemv`."""
+    case = fine_gemv(NBITS, seed, dtype)
+    kept = sparse_codes(*case.W_q.shape, seed).kept
+    return SparseGemvCase(**{**vars(case), "kept": kept})
 
 
 def precise_grouped(case, seed, dtype=torch.float16):
@@ -97,6 +115,36 @@ def precise_grouped(case, seed, dtype=torch.float16):
     scales, x = _in_type(case.scales, x, dtype, _BEYOND_HALF[seed % 2])
     label = f"{case.label}, numbers that almost cancel" + ", bfloat16" * (dtype == torch.bfloat16)
     return replace(case, label=label, W_q=W_q, scales=scales, zeros=zeros, x=x)
+
+
+def fine_grouped(nbits, group_size, seed, dtype=torch.float16, M=8):
+    """A small `GroupedCase` with scales of 24 bits in half its rows, far zeros in the others.
+
+    Half the rows of x have a 1 at one k, the others have 1 and -1 at two k of different groups. The
+    scales of a row differ in their lowest byte alone, and meet two equal codes, powers of two; so
+    each product is exact, and so is their difference.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    pairs, N, K = M // 2, 4, _GROUPS * group_size
+    pair, group = torch.arange(pairs), torch.arange(_GROUPS)
+    place = torch.randperm(group_size, generator=generator)[:pairs]
+    first, second = (place + (pair + i) % _GROUPS * group_size for i in (0, 1))
+    x = torch.zeros(M, K)
+    x[pair, first], x[pair, second], x[pairs + pair, first] = 1.0, -1.0, 1.0
+    W_q = codes(nbits, N, K, seed).W_q
+    power = (2 ** ((pair + seed) % nbits)).to(torch.uint8)
+    W_q[::2, first] = W_q[::2, second] = power
+    high = torch.randint(2**15, 2**16, (N // 2, 1), generator=generator)
+    low = torch.randperm(2**8 // _GROUPS, generator=generator)[:_GROUPS] * _GROUPS + group
+    scales = 2.0 ** -(8 + torch.arange(N)[:, None]).expand(N, _GROUPS)
+    scales[::2] = (high * 2.0**8 + low) * 2.0**-24 * torch.tensor([[1.0], [-1.0]])
+    zeros = torch.zeros(N, _GROUPS)
+    zeros[1::2] = (_FAR + 2 * group + 1) * torch.tensor([[1.0], [-1.0]])
+    scales, x = _in_type(scales, x, dtype, _BEYOND_HALF[seed % 2])
+    size = f"{nbits}-bit, groups of {group_size}, {_label(x, N, K, dtype)}"
+    size += f", x up to {x.max():.0e}" * (dtype == torch.bfloat16)
+    label = f"{size}, scales of 24 bits, and zeros of {_FAR} and more"
+    return GroupedCase(label, nbits, group_size, W_q, scales, zeros, x, is_exact=True)
 
 
 def _check_sums(case, x, zeros):

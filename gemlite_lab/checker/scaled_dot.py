@@ -11,7 +11,7 @@ from gemlite_edu.runners.load import load
 from gemlite_lab.checker import grouped_cases
 from gemlite_lab.checker.cases import drawn, fresh
 from gemlite_lab.checker.exercise import Exercise, run_watched
-from gemlite_lab.checker.precise_cases import precise_grouped
+from gemlite_lab.checker.precise_cases import fine_grouped, precise_grouped
 from gemlite_lab.checker.random_cases import long_grouped, random_grouped
 
 _KERNEL = "gemv_a16wn_fp32"
@@ -24,13 +24,16 @@ _SHAPES = {  # (nbits, group_size): (N, K); K is ragged except in the smallest
     (4, 320): (33, 960),  # longer than a tile, but not whole tiles
     (3, 64): (33, 704),
     (5, 96): (33, 480),  # three codes in a row share a group
+    (5, 32): (33, 480),
+    (5, 41): (33, 615),
     (2, 28): (33, 532),  # shorter than a warp
     (7, 43): (33, 129),
     (6, 32): (33, 288),
     (1, 110): (33, 1100),
     (4, 7): (2, 7),
 }
-_OF_EVERY_WIDTH = tuple(shape for shape in _SHAPES if shape not in ((4, 32), (4, 64)))
+_OF_BUGS = (4, 32), (4, 64), (5, 32), (5, 41)
+_OF_EVERY_WIDTH = tuple(shape for shape in _SHAPES if shape not in _OF_BUGS)
 _OF_BFLOAT16 = 8, 128  # width and group size of the cases with bfloat16 x
 _UNEVEN = (41, 55, 110)  # their reciprocals in float32 lead to other groups
 _MOST_QUANTA = 2**13  # of an output of a case with drawn numbers
@@ -40,15 +43,23 @@ _SHORTER_THAN_A_WARP = (20, 28, 9)
 def _cases(widths_and_groups):
     exact = [_exact_case(key, seed) for seed, key in enumerate(widths_and_groups)]
     precise = [precise_grouped(case, seed) for seed, case in enumerate(exact)]
+    uneven = next(key for key in widths_and_groups if key[1] % 32)
     return [
         exact[0],
         *precise[2:],
         precise[0],
         grouped_cases.real_grouped(*_OF_BFLOAT16, x_dtype=torch.bfloat16),
-        random_grouped(4, 41, N=33, K=82),
+        random_grouped(*uneven, N=33, K=2 * uneven[1]),
         long_grouped(*_OF_BFLOAT16),
         grouped_cases.with_large_sums(exact[1]),
+        *(fine_grouped(*key, seed) for seed, key in enumerate(_one_of_each_width(exact))),
+        *(fine_grouped(*_OF_BFLOAT16, seed, torch.bfloat16, M=4) for seed in (0, 1)),
     ]
+
+
+def _one_of_each_width(cases):
+    """[(nbits, group size)]: the first of the cases of each width."""
+    return {case.nbits: (case.nbits, case.group_size) for case in reversed(cases)}.values()
 
 
 def _exact_case(width_and_group, seed):
@@ -56,10 +67,10 @@ def _exact_case(width_and_group, seed):
 
 
 def _fresh(widths_and_groups, seed):
-    """Other numbers in the shape of the first case; four widths without a case, or one below 8.
+    """Other numbers in the shape of the first case; the widths without a case, or one below 8.
 
-    Of four widths one has groups shorter than a warp and one has groups longer than two tiles, and
-    two have bfloat16 x, which the first case has too for half of the seeds.
+    Of four such widths one has groups shorter than a warp, one has groups longer than two tiles,
+    and two have bfloat16 x, which the first case has too for half of the seeds.
     """
     known = {nbits for nbits, _ in (*widths_and_groups, _OF_BFLOAT16)}
     unknown = [nbits for nbits in range(1, 9) if nbits not in known]
@@ -69,6 +80,7 @@ def _fresh(widths_and_groups, seed):
         group_size = _drawn_group_size(nbits, place, seed)
         size = nbits, group_size, 3, 2 * group_size
         makes.append(partial(_precise_case, *size, dtype=types[place % 2]))
+        makes.append(partial(fine_grouped, nbits, group_size, dtype=types[place % 2]))
     return [case for make in makes for case in fresh(make, seed)]
 
 
@@ -153,7 +165,7 @@ SCALED_DOT_EXERCISES = (
             "The zero-point is a code. It has to be subtracted from the code, before the scale "
             "makes a weight of the difference.",
         ),
-        widths_and_groups=((4, 64), (4, 41), (3, 64)),
+        widths_and_groups=((4, 64), (5, 41), (3, 64)),
         traps={"every zero-point were 0": _without_zeros},
     ),
     _exercise(
@@ -164,7 +176,7 @@ SCALED_DOT_EXERCISES = (
             "The group belongs to a code: it must be computed inside the loop, from k and j, and "
             "so must the scale be multiplied there.",
         ),
-        widths_and_groups=((4, 41), (4, 32), (4, 320), (3, 64)),
+        widths_and_groups=((4, 41), (5, 32), (4, 320), (3, 64)),
         traps={
             "each group were one whole tile": grouped_cases.with_groups_of_a_tile,
             **_ONE_GROUP,

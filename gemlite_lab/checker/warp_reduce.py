@@ -14,6 +14,8 @@ from gemlite_lab.checker.random_cases import random_plain
 _KERNEL = "gemv_a16w16_warp"
 _HOLE = "warp_reduce_sum"
 _LARGEST = torch.finfo(torch.float16).max
+_LOW = 2**12  # W has the lower twelve bits of a lane's number, and what is above them
+_UNITS = 2.0 ** torch.tensor([-24, -19, -14, -9, -4, -2, 0, 3])
 
 
 def _cases():
@@ -25,7 +27,14 @@ def _cases():
         _large_case(),
         cases.real_plain(),
         random_plain(),
+        _case_of_all_magnitudes(seed=0),
     ]
+
+
+def _fresh(seed):
+    """Other numbers in the shape of the first case, and others of all magnitudes."""
+    makes = partial(cases.exact_plain, 40, 1000), _case_of_all_magnitudes
+    return [case for make in makes for case in cases.fresh(make, seed)]
 
 
 def _fractional_case():
@@ -47,6 +56,28 @@ def _large_case():
     W[2, [3, 9, 40, 7]] = torch.tensor([2.0, 1.0, 1.0, 1.0])
     W[3, [3, 9, 40, 7]] = torch.tensor([8192.0, 4096.0, 4096.0, 64.0])
     return cases.PlainCase("M = 8, N = 4, K = 64, numbers up to 65504", W.half(), x.half(), True)
+
+
+def _case_of_all_magnitudes(seed):
+    """A case, also exact, whose lanes hold numbers of 17 and 23 bits, in units of 2**-24 to 8.
+
+    Each row of x has its own unit. In every other row of W three lanes hold large numbers that
+    cancel, and the others small ones; in the rest all lanes together almost cancel.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    N = len(_UNITS)
+    numbers = torch.randint(-(2**17), 2**17, (N, 32), generator=generator)
+    numbers -= numbers.sum(1, keepdim=True) // 32
+    numbers[::2] %= 8
+    numbers[::2, :2] = torch.randint(2**20, 2**21, (N // 2, 2), generator=generator) * 2
+    numbers[::2, 0] += 1
+    numbers[::2, 2] = -numbers[::2, :2].sum(1)
+    numbers = numbers[:, torch.randperm(32, generator=generator)]
+    high = (numbers + _LOW // 2) // _LOW
+    W = torch.stack([numbers - high * _LOW, high], 1).flatten(1)
+    x = torch.tensor([1.0, _LOW]).repeat_interleave(32) * _UNITS[:, None]
+    label = f"M = {len(x)}, N = {N}, K = 64, numbers of 17 and 23 bits in units of 2^-24 to 8"
+    return cases.PlainCase(label, W.half(), x.half(), True)
 
 
 def _expected(case):
@@ -92,7 +123,7 @@ WARP_REDUCE_SUM = Exercise(
         "offset runs 16, 8, 4, 2, 1, and all 32 lanes must make every call.",
     ),
     cases=cache(_cases),
-    fresh=lambda seed: cases.fresh(partial(cases.exact_plain, 40, 1000), seed),
+    fresh=_fresh,
     expected=_expected,
     run=_run,
 )

@@ -43,7 +43,7 @@ def test_every_code_occurs(name):
 @pytest.mark.parametrize("name", GEMVS)
 def test_every_k_meets_an_x(name):
     for case in designed_cases(name):
-        if not case.label.endswith(("numbers up to 65504", "32 warps")):
+        if not case.label.endswith(("numbers up to 65504", "32 warps", "and more")):
             assert (case.x != 0).any(0).all(), case.label
 
 
@@ -99,7 +99,9 @@ def test_each_width_has_products_and_zeros_that_half_precision_would_round():
         of_width = [case for case in cases if case.nbits == nbits]
         assert sum("almost cancel" in case.label for case in of_width) == 1
         assert sum("zeros of 22 bits" in case.label for case in of_width) == 1
-        assert any((case.zeros < 0).any() for case in of_width)
+        assert any((case.zeros < -(2**15)).any() for case in of_width)
+        assert any((case.zeros > 2**15).any() for case in of_width)
+        assert any((case.zeros == 2**nbits - 1).any() for case in of_width)
         assert any((0 < abs(case.x) * (abs(case.x) < 1e-3)).any() for case in of_width)
 
 
@@ -111,3 +113,57 @@ def test_each_draw_has_groups_shorter_than_a_warp_and_longer_than_two_tiles(name
         longest = max(cases, key=lambda case: case.group_size)
         assert longest.group_size > max(256, 2 * 32 * (32 // longest.nbits))
         assert {case.x.dtype for case in cases} == {torch.float16, torch.bfloat16}
+
+
+@pytest.mark.parametrize("name", ["scaled_dot", "bug_2", "bug_3"])
+def test_each_check_of_groups_has_every_width_and_scales_of_24_bits_in_each(name):
+    exercise = EXERCISES[name]
+    for seed in range(8):
+        fine = [case for case in [*exercise.cases(), *exercise.fresh(seed)] if is_fine(case)]
+        assert {case.nbits for case in fine} == set(range(1, 9))
+        for case in fine:
+            weights = (case.W_q[::2].double() * case.scale_of_k[::2]) * (case.x != 0).any(0)
+            cut = (weights.float().view(torch.int32) >> 8 << 8).view(torch.float32)
+            rounded = case.x.double() @ cut.double().T
+            assert not torch.equal(rounded, case.x.double() @ weights.T), case.label
+            assert (case.zeros.abs() > 2**20).any()
+
+
+def is_fine(case):
+    return "scales of 24 bits" in case.label
+
+
+@pytest.mark.parametrize("name", ["bug_1", "dequant_dot_dp4a", "dequant_dot"])
+def test_each_check_of_words_has_every_width(name):
+    exercise = EXERCISES[name]
+    for seed in range(3):
+        cases = [*exercise.cases(), *exercise.fresh(seed)]
+        assert {case.nbits for case in cases} == set(range(1, 9))
+
+
+def test_lanes_hold_numbers_of_23_bits_of_every_magnitude():
+    for seed in range(20):
+        case = EXERCISES["warp_reduce_sum"].fresh(seed)[1]
+        x, W = case.x.double(), case.W.double()
+        lanes = (x[:, None] * W).unflatten(2, (2, 32)).sum(2)
+        units = x.abs().amin(1)[:, None]
+        assert units.min() == 2**-24 and units.max() >= 8
+        assert (lanes.abs().sum(2) < 2**24 * units).all()
+        assert ((lanes / units[..., None]).abs().amax(2)[:, ::2] >= 2**22).all()
+        cut = (lanes.float().view(torch.int32) >> 2 << 2).view(torch.float32).double()
+        assert (cut.sum(2) != lanes.sum(2)).any()
+
+
+@pytest.mark.parametrize("name", ["dequant_pair", "dequant_pair_table"])
+def test_some_words_have_four_equal_bytes_and_some_one_code_in_each_half(name):
+    k = torch.arange(128)
+    word = k // 64 * 8 + k // 2 % 8
+    shift = k % 2 * 16 + k // 16 % 4 * 4
+    found = set()
+    for case in EXERCISES[name].cases():
+        if case.W_q.shape[1] == 128:
+            words = torch.zeros(len(case.W_q), 16, dtype=torch.int64)
+            words.index_add_(1, word, case.W_q.long() << shift)
+            found |= set(words.flatten().tolist())
+    assert {byte * 0x01010101 for byte in range(256)} <= found
+    assert {a * 0x11110000 + b * 0x1111 for a in range(16) for b in range(16)} <= found

@@ -11,7 +11,9 @@ NAMES = ["scaled_dot", "bug_2", "bug_3"]
 
 
 def exact_cases(name):
-    return [case for case in EXERCISES[name].cases() if case.is_exact]
+    """The exact cases but those of few rows, which are there for the scales' last bits."""
+    cases = [case for case in EXERCISES[name].cases() if case.is_exact]
+    return [case for case in cases if "scales of 24 bits" not in case.label]
 
 
 def tile_of(case):

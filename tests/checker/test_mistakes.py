@@ -50,7 +50,7 @@ _NAMED_IN = {
     _SWAPPED: (*_WORDS, "pack", "unpack", "unpack_tile", "dequant_dot_sparse"),
     _SIGNED_TOP: (*_WORDS[:-1], "unpack", "unpack_tile", "dequant_dot_sparse"),
     _SKIPPED: ("dequant_dot", "dequant_dot_4bit", "dequant_dot_2bit", "scaled_dot", "bug_2"),
-    _NO_PARENTHESES: ("scaled_dot", "bug_2", "bug_3"),
+    _NO_PARENTHESES: ("scaled_dot", "bug_2", "bug_3", *_LINEAR),
     _LAST_SUM: ("scaled_dot", "bug_2", "bug_3"),
     _SECOND_LANE: (*_WORDS, "dequant_dot_sparse"),
     _FIRST_TILE: (*_WORDS, "unpack", "dequant_dot_sparse"),
@@ -60,7 +60,8 @@ _NAMED_IN = {
     "m / 2 divides integers, so that the mantissa counts only where the exponent is 0": (
         "dequant_dot_fp4",
     ),
-    "parentheses are missing: x multiplies the code alone, not code - zero": _LINEAR,
+    "parentheses are missing: x multiplies the code alone, not code - zero, or zero is taken away "
+    "without its x": _LINEAR,
     "bytes that are 0 are skipped, but their code 0 stands for 0 - zero-point": (
         "dequant_dot_sparse",
     ),

@@ -100,6 +100,10 @@ def _wrong_groups(case, counted):
             j * lanes // size,
         "the lane is left out of the group": (k - lane) // size,
         "the group is the number of the tile": tile,
+        "k is counted from the beginning of its tile": (k - tile * count * lanes) // size,
+        "the group is k % GROUP_SIZE % groups; it is k / GROUP_SIZE": k % size % (last + 1),
+        "codes are taken to follow one another in k, word after word":
+            ((tile * lanes + lane) * count + j) // size,
         "the group is the remainder of k by GROUP_SIZE, not the quotient": k % size,
         "the group is the remainder of k by the number of groups": k % (last + 1),
         "the group is k divided by the number of groups, not by GROUP_SIZE": k // (last + 1),

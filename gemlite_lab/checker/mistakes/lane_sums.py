@@ -76,7 +76,8 @@ def _mistakes_of(case):
         "the offset is divided by 4, not by 2": (16, 4, 1),
         "the offset goes down by 4 instead of being halved": (16, 12, 8, 4),
         "the offset goes down by 8 instead of being halved": (16, 8),
-        "a shuffle takes half the offset: 8, 4, 2, 1, 0": (8, 4, 2, 1, 0),
+        "a shuffle takes half the offset: 8, 4, 2, 1, 0, or its width is 16": (8, 4, 2, 1, 0),
+        "the offset 2 is taken twice, and the offset 1 never": (16, 8, 4, 2, 2),
         "a shuffle takes twice the offset: 32, 16, 8, 4, 2": (32, 16, 8, 4, 2),
         "the offsets begin at 31 and are halved: 31, 15, 7, 3, 1": (31, 15, 7, 3, 1),
     }  # fmt: skip

@@ -18,6 +18,8 @@ def number_mistakes(middle):
             lambda code, zero: (code - zero).half().double(),
         "code minus zero-point is rounded to bfloat16":
             lambda code, zero: (code - zero).bfloat16().double(),
+        "code minus zero-point is put in a signed byte, which ends at -128 and 127":
+            lambda code, zero: (code - zero).trunc().to(torch.int64).to(torch.int8).double(),
         "code 0 is skipped, but it stands for 0 - zero":
             lambda code, zero: (code - zero) * (code != 0),
         "the loop ends where the rest of the word is 0, but each code 0 there stands for 0 - zero":

@@ -21,7 +21,8 @@ def scaled_code_without_x():
 
 
 def zero_without_x(
-    words="parentheses are missing: x multiplies the code alone, not code - zero",
+    words="parentheses are missing: x multiplies the code alone, not code - zero, or zero is taken "
+    "away without its x",
     value_of=lambda code, zero: code,
 ):
     """code * x - zero, where the zero-point never meets an x; then the scale.
@@ -36,6 +37,17 @@ def zero_without_x(
     return Mistake(
         words,
         {"value": lambda code, zero: value_of(code, zero) + 1j * zero, "add": add},
+        is_alone=True,
+    )
+
+
+def code_without_x():
+    """code - zero * x, where the code never meets its x; then the scale."""
+    scaled = scaled_code_without_x()
+    value = scaled.parts["value"]
+    return Mistake(
+        scaled.words,
+        {"value": lambda code, zero: value(code, zero, 1.0), "add": scaled.parts["add"]},
         is_alone=True,
     )
 

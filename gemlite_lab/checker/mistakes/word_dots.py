@@ -8,7 +8,7 @@ from gemlite_lab.checker.mistakes import fields, products, small_types
 from gemlite_lab.checker.mistakes.levels import wrong_levels
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 from gemlite_lab.checker.mistakes.numbers_of_codes import number_mistakes
-from gemlite_lab.checker.mistakes.sums_apart import zero_without_x
+from gemlite_lab.checker.mistakes.sums_apart import code_without_x, zero_without_x
 
 _LANES = torch.arange(WARP_SIZE)
 
@@ -114,6 +114,7 @@ def mistakes_of(case):
         skipped_words(),
         skipped_ones(),
         zero_without_x(),
+        code_without_x(),
         *small_types.late_x_mistakes(),
         *mistakes_of_any_format(case),
     ]
