@@ -7,6 +7,7 @@ from importlib import import_module
 
 _NAMES_OF = {
     "lesson": ("guesses", "predict", "read", "read_triton", "recall", "reveal"),
+    "lesson.launch": ("launch",),
     "lesson.generate": ("generate", "output_rows"),
     "lesson.llama": ("Cache", "Llama"),
     "lesson.parses": ("cut_unfinished", "parses"),

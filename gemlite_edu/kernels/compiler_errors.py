@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from gemlite_edu.kernels.errors import KernelTextError
+from gemlite_edu.kernels.first_mistakes import advice_on_first_mistake, line_without_its_end
 from gemlite_edu.kernels.holes import without_first_newline
 from gemlite_edu.kernels.not_simulated import explain_unknown_name
 
@@ -16,7 +17,10 @@ _ASM = (
     "#else, and the same in C++ between that and #endif)"
 )
 
-_SIMULATED_TYPES = (
+_NAMES_OF_COMPILER = (
+    (r" \[-fpermissive\]$", ""),
+    (r"location '\*\((\w+) \+ .*\)'", r"element of '\1'"),
+    (r"SimShuffled<[^']*>' \{aka '([^']*)'\}", r"\1'"),
     (r"\bsim_(fp16|bf16)::", ""),
     (r"SimSixteenBits<SimHalfFormat, ?SimHalfPowers>", "half"),
     (r"SimSixteenBits<SimBfloat16Format, ?SimBfloat16Powers>", "__nv_bfloat16"),
@@ -46,17 +50,29 @@ def explain_compiler_error(output, replace=None):
     if file_name.endswith(".h"):  # of the compiler's own
         file_name, line = _named_place(texts, output) or (file_name, line)
     lines = texts.get(file_name, "").splitlines()
-    own = lines[int(line) - 1].strip() if 0 < int(line) <= len(lines) else ""
+    is_own = 0 < int(line) <= len(lines)
+    line = line_without_its_end(message, lines, int(line)) if is_own else line
+    own = lines[line - 1].strip() if is_own else ""
     quoted = f"\n    {own}" if own else ""
     message = (
         explain_unknown_name(message, own or _quoted_line(output), in_hole=bool(texts)) or message
     )
-    hint = next((hint for mark, hint in _COMPILER_HINTS if mark in message), "")
-    message = _with_names_of_cuda(message) + hint
+    message = _with_names_of_cuda(message) + _hint(message, own, texts)
     if texts and file_name not in texts:
         message += f" (that line is not yours: it uses your {', '.join(texts)})"
         quoted = "".join(_own_line(name, text, output) for name, text in texts.items())
     return KernelTextError(f"{Path(file_name).name}, line {line}: {message}{quoted}")
+
+
+def _hint(message, own, texts):
+    """What to do about the message, in parentheses; empty if that is unknown."""
+    hints = [hint for mark, hint in _COMPILER_HINTS if mark in message]
+    if hints and ("SimSixteenBits" not in message or any("X_T" in text for text in texts.values())):
+        return hints[0]
+    advice = own and advice_on_first_mistake(_with_names_of_cuda(message), own)
+    if hints and not advice:
+        advice = "make a half a float first: static_cast<float>(...)"
+    return f" ({advice})" if advice else ""
 
 
 def _named_place(texts, output):
@@ -68,7 +84,7 @@ def _named_place(texts, output):
 def _with_names_of_cuda(message):
     """The message without the simulator's own names of types."""
     message = re.sub(r" \{aka '[^']*\bSim[^']*'\}", "", message)
-    for pattern, name in _SIMULATED_TYPES:
+    for pattern, name in _NAMES_OF_COMPILER:
         message = re.sub(pattern, name, message)
     return message
 

@@ -16,6 +16,7 @@ from gemlite_lab.checker.attainable_tflops import ATTAINABLE_TFLOPS
 from gemlite_lab.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.compiled_for_gpu import compiled_for_gpu
+from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
 from gemlite_lab.checker.dequant_dot import DEQUANT_DOT_EXERCISES
 from gemlite_lab.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
 from gemlite_lab.checker.dequant_pair import DEQUANT_PAIR
@@ -45,7 +46,8 @@ from gemlite_lab.lesson import record
 from gemlite_lab.sandbox.sandbox import AnswerError
 
 _BY_LESSON = (
-    *(PACK, UNPACK, WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES, *INTEGER_DOT_EXERCISES),
+    *(PACK, UNPACK, *CUDA_C_EXERCISES),
+    *(WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES, *INTEGER_DOT_EXERCISES),
     *SCALED_DOT_EXERCISES,
     *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
     *(DEQUANT_PAIR, DEQUANT_PAIR_TABLE),

@@ -17,6 +17,7 @@ from gemlite_lab.draw.reports import request, show, side_by_side
 from gemlite_lab.draw.rows import rows
 from gemlite_lab.draw.sparse import sparse_pairs, sparse_word
 from gemlite_lab.draw.steps import steps
+from gemlite_lab.draw.threads import threads
 from gemlite_lab.draw.widths import time_against_bits
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "sparse_pairs",
     "sparse_word",
     "steps",
+    "threads",
     "time_against_M",
     "time_against_bits",
     "timeline",

@@ -8,18 +8,19 @@ PALE = ("#A6D4F2", "#F7D58B")
 FOUR_COLORS = (*PALE, "#B5E3D1", "#EBCBDD")
 INK = "#000000"
 _PNG_COLORS = 64
+_DOTS_PER_INCH = 80
 
 
-def canvas(width, height):
-    figure = stacked(width, height, [1])
+def canvas(width, height, dots_per_inch=_DOTS_PER_INCH):
+    figure = stacked(width, height, [1], dots_per_inch)
     return figure, figure.axes[0]
 
 
-def stacked(width, height, ratios):
+def stacked(width, height, ratios, dots_per_inch=_DOTS_PER_INCH):
     """A figure of `width` x `height` inches, with axes above each other in these proportions."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), dpi=80, layout="constrained")
+    figure = Figure(figsize=(width, height), dpi=dots_per_inch, layout="constrained")
     figure.get_layout_engine().set(h_pad=0.08)
     figure.subplots(len(ratios), height_ratios=ratios)
     return figure

@@ -3,6 +3,9 @@
 import pytest
 
 from gemlite_edu.kernels.compiler_errors import explain_compiler_error
+from gemlite_edu.kernels.errors import KernelTextError
+from gemlite_edu.runners.simulator.build import build_kernel
+from gemlite_lab.lesson.launch import with_headers
 
 TEXT = {"mine": "line one\nhalf h = f(word);"}
 OF_THE_SIMULATOR = "SimSixteenBits<SimHalfFormat, SimHalfPowers>"
@@ -40,3 +43,63 @@ def test_an_error_has_the_words_and_the_line_of_the_learner(output, sentence):
     said = str(explain_compiler_error(output, TEXT))
     assert said.startswith(f"mine, line 2: {sentence}") and said.endswith("half h = f(word);")
     assert "sim_" not in said and "Sim" not in said and ".h," not in said
+
+
+FIRST_KERNEL = """
+__global__ void mine(const float* x, float* y, int N) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  LINE
+  y[i] = x[i];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "line, advice",
+    [
+        ("float v = 2", "a statement ends with a semicolon"),
+        ("float v = 2  // two", "a statement ends with a semicolon, and // begins a comment"),
+        ("int row = i // 3", "ints divide with /"),
+        ("sum = 0.0f;", "the line that makes a variable says its type"),
+        ("for (k = 0; k < N; ++k) y[k] = 0.0f;", "the line that makes a variable says its type"),
+        ("float sum = k;", "nothing of that name exists here"),
+        ("k = i + unknown;", "the line that makes a variable says its type"),
+        ("y[i] = nowhere_made;", "nothing of that name exists here"),
+        ("if i < N: y[i] = x[i];", "the condition of an if or a loop in parentheses"),
+        ("if (i < N): y[i] = x[i];", "C has no colon there"),
+        ("if (i = N) y[i] = x[i];", "= assigns; == asks whether two are equal"),
+        ("if (i < N) x[i] = 2.0f;", "read-only element of 'x' (const means that it is never"),
+        ("for k in range(N): y[k] = x[k];", "a loop in C: for (int k = 0; k < N; ++k)"),
+        ("for (int k = 0, k < N, ++k) y[k] = x[k];", "divided by semicolons, not by commas"),
+        ("y[i] = x[i] if i < N else 0.0f;", "`condition ? this : that`"),
+        ("y[i] = 2.0f * x;", "a pointer is the address of all elements: x[i] is one of them"),
+        ("y = x[i];", "write one of them, y[i] = ..."),
+        ("int n = x;", "a pointer is no number: x[i] is one of its elements"),
+        ("y(i) = x(i);", "an element is in square brackets"),
+        ("y[i] = x[i][0];", "only one index fits"),
+        ("float j = 2; y[j] = x[i];", "an index is a whole number"),
+        ("y[i] = x[i] % 2;", "only whole numbers have %"),
+        ("y[i] = x[i] ** 2;", "C has no **"),
+        ("int j = blockIdx * blockDim;", "take one direction of each"),
+        ("int j = threadIdx.X;", "the directions are .x, .y and .z"),
+        ("if (i < len(x)) y[i] = x[i];", "a pointer knows no length"),
+        ("if (i < x.size()) y[i] = x[i];", "C has no methods"),
+        ("y[i] = x[i].float();", "C has no methods"),
+        ("# a comment", "a comment in C begins with //"),
+        ("bool found = True;", "C writes true and false"),
+        ("print(i);", 'CUDA prints with printf("%d\\n", i)'),
+        ("y[i] = to_float(x[i]);", "static_cast<float>(...) makes a float"),
+        ("return x[i];", "a kernel returns nothing"),
+        ("y[i] = __shfl_down_sync(x[i], 1);", "the mask, the value and the distance"),
+        ("y[i] = static_cast<float> i;", "static_cast<float>(n): what it converts is in parenth"),
+        ("half h = x; y[i] = h;", "a pointer is no number: x[i] is one of its elements"),
+        ("half h = 2.0f; y[i] = h * 2.0f;", "make a half a float first"),
+    ],
+)
+def test_the_first_mistakes_in_c_are_explained_on_their_own_line(line, advice):
+    text = FIRST_KERNEL.replace("LINE", line)
+    with pytest.raises(KernelTextError) as caught:
+        build_kernel(with_headers("mine", text), "mine", {}, {"mine": text})
+    said = str(caught.value)
+    assert said.startswith("mine, line 3: ") and said.endswith(f"\n    {line}")
+    assert advice in said and "Sim" not in said

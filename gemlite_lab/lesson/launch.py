@@ -1,0 +1,80 @@
+"""`launch`: run a small kernel of your own in the simulator."""
+
+import re
+
+import torch
+
+from gemlite_edu.runners import simulator
+
+_TIME_LIMIT = 1.0  # seconds of processor time
+_HEADERS = "#include <cuda_fp16.h>\n#include <cstdint>\n"
+_SIGNATURE = re.compile(r"__global__\s+void\s+(\w+)\s*\(([^)]*)\)")
+_POINTER = re.compile(r"(const\s+)?\w+\s*\*\s*(\w+)")
+_INTEGER = re.compile(r"(?:const\s+)?int\s+(\w+)")
+
+
+def launch(text, blocks, threads, **arguments):
+    """Run the kernel in `text` with `blocks` blocks of `threads` threads each.
+
+    arguments: a contiguous CPU tensor for each pointer of the kernel and an int for each int, by
+    the parameters' names. The kernel writes into the tensors of those pointers that are not const,
+    which keep their numbers if the run breaks off. Prints each fault that the simulator finds.
+    """
+    name, parameters = _signature(text)
+    missing, unknown = parameters.keys() - arguments.keys(), arguments.keys() - parameters.keys()
+    if missing or unknown:
+        raise TypeError(
+            f"{name} takes {', '.join(parameters)}: launch(text, blocks, threads, ...) needs each "
+            f"of them by its name, got {', '.join(arguments) or 'none'}"
+        )
+    given = [_argument(kind, key, arguments[key]) for key, kind in parameters.items()]
+    report = inspect_small(name, text, given, simulator.Launch((blocks, 1), threads))
+    for finding in report.findings:
+        print(finding)
+
+
+def inspect_small(name, text, arguments, how, once_built=lambda: None):
+    """The `Report` of a launch of the kernel `name` in a learner's text; lines are the text's own.
+
+    how: a `Launch`. once_built: called between compiling and running. Raises KernelTextError if the
+    text does not compile.
+    """
+    source = with_headers(name, text)
+    library = simulator.build_instrumented_kernel(source, name, {}, {name: text})
+    once_built()
+    return simulator.inspect_kernel(library, source, arguments, how, _TIME_LIMIT, f"{name}: {how}")
+
+
+def with_headers(name, text):
+    """The text as a compiler gets it: it knows half and uint32_t, and counts the text's lines."""
+    own_lines = text.removeprefix("\n")
+    return f'{_HEADERS}#line 1 "{name}"\n{own_lines}\n'
+
+
+def _signature(text):
+    """The name of the kernel in `text`, and {parameter: "input", "output" or "int"}."""
+    found = _SIGNATURE.search(text)
+    if not found:
+        raise ValueError("the text has no kernel: it begins with __global__ void name(...)")
+    parameters = {}
+    for parameter in filter(None, map(str.strip, found[2].split(","))):
+        pointer, integer = _POINTER.fullmatch(parameter), _INTEGER.fullmatch(parameter)
+        if pointer:
+            parameters[pointer[2]] = "input" if pointer[1] else "output"
+        elif integer:
+            parameters[integer[1]] = "int"
+        else:
+            raise ValueError(
+                f"a parameter is a pointer or an int, such as float* y, not {parameter}"
+            )
+    return found[1], parameters
+
+
+def _argument(kind, name, value):
+    wanted = int if kind == "int" else torch.Tensor
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        what = "an int" if kind == "int" else "a tensor"
+        raise TypeError(f"{name} takes {what}, got {type(value).__name__}")
+    if kind == "int":
+        return simulator.Integer(value)
+    return simulator.Tensor(name, value, is_output=kind == "output")

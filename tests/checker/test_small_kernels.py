@@ -1,0 +1,95 @@
+"""Exercises of a few lines: their cases, and what is asked of a text besides its output."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from gemlite_edu.kernels.errors import KernelTextError
+from gemlite_lab.checker import EXERCISES, check
+from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
+from gemlite_lab.checker.exercise import tensors_of
+
+ROOT = Path(__file__).parent.parent.parent
+GUARD = (ROOT / "tests/right/cuda_guard/plain.cu").read_text()
+by_exercise = pytest.mark.parametrize("exercise", CUDA_C_EXERCISES, ids=lambda e: e.name)
+
+
+@pytest.fixture(autouse=True)
+def own_progress(monkeypatch, tmp_path):
+    monkeypatch.setenv("GEMLITE_EDU_PROGRESS", str(tmp_path / "progress.json"))
+
+
+@by_exercise
+def test_the_cases_have_several_blocks_and_other_numbers_in_one_shape(exercise):
+    cases = exercise.cases()
+    first, last = cases[0], cases[-1]
+    grids = {case.launch.grid[0] for case in cases}
+    assert max(grids) > 1 and len(grids) > 1
+    assert any(case.launch.grid[0] != case.launch.threads for case in cases)
+    assert first.launch == last.launch
+    for name, tensor in tensors_of(first).items():
+        assert tensor.shape == tensors_of(last)[name].shape
+        assert not torch.equal(tensor, tensors_of(last)[name])
+    assert len({case.label for case in cases}) == len(cases)
+
+
+@by_exercise
+def test_block_sizes_change_except_where_the_text_fixes_them(exercise):
+    sizes = {case.launch.threads for case in exercise.cases()}
+    assert sizes == {64} if exercise.name == "cuda_reverse" else len(sizes) > 1
+
+
+@pytest.mark.parametrize("name", ["guard", "ratio", "half", "row_column", "row_sum", "pack"])
+def test_some_grid_has_threads_without_work(name):
+    cases = EXERCISES[f"cuda_{name}"].cases()
+    work = [len(EXERCISES[f"cuda_{name}"].expected(case)[0].flatten()) for case in cases]
+    threads = [case.launch.grid[0] * case.launch.threads for case in cases]
+    assert any(have > needed for have, needed in zip(threads, work, strict=True))
+
+
+def test_products_of_halves_exceed_what_a_half_holds():
+    exercise = EXERCISES["cuda_half"]
+    for case in exercise.cases():
+        right, _ = exercise.expected(case)
+        assert (case.a * case.b).isinf().any() and right.isfinite().all()
+        exact = case.a.double() * case.b.double() + case.c.double()
+        assert torch.equal(exact.float().double(), exact)  # so a fused product is right too
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("__global__ void", "__device__ void"),
+        ("float* y, int N", "int N, float* y"),
+        ("const float* z", "float* z"),
+        ("(const float* x", "(const half* x"),
+    ],
+)
+def test_the_first_line_stays(old, new):
+    with pytest.raises(KernelTextError, match="cuda_guard must keep its first line: __global__ "):
+        check("cuda_guard", GUARD.replace(old, new))
+
+
+def test_the_first_line_may_be_broken_and_commented(capsys):
+    broken = GUARD.replace("const float* z, ", "\n    const float *z,  // added to x\n    ")
+    check("cuda_guard", broken)
+    assert capsys.readouterr().out.startswith("cuda_guard: right, bit for bit in 5 cases")
+
+
+def test_a_loop_that_does_not_end_is_stopped_within_seconds():
+    with pytest.raises(RuntimeError, match="did not end within 1 s of processor time"):
+        check("cuda_guard", GUARD.replace("if (i < N)", "while (i < N)"))
+
+
+@by_exercise
+def test_the_learner_gets_at_most_fifteen_lines_and_writes_at_most_three(exercise):
+    (path,) = ROOT.glob("solutions/*cuda_c.ipynb")
+    cells = json.loads(path.read_text())["cells"]
+    sources = ["".join(cell["source"]) for cell in cells]
+    (text,) = [source for source in sources if source.startswith(f'{exercise.name} = """')]
+    lines = text.splitlines()[1:-1]
+    begin, end = (next(i for i, line in enumerate(lines) if f"### {m}" in line) for m in ("B", "E"))
+    assert len(lines) - 2 <= 15 and 1 <= end - begin - 1 <= 3
+    assert f'check("{exercise.name}", {exercise.name})' in sources

@@ -1,0 +1,7 @@
+__global__ void cuda_field(const uint32_t* words, int* y, int N) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < N) {
+    const int shift = 28 - 4 * (i % 8);
+    y[i] = (words[i / 8] >> shift) & 15;
+  }
+}

@@ -1,0 +1,6 @@
+__global__ void cuda_lanes(const float* x, float* y, int N) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const float value = x[i];
+  const float other = __shfl_up_sync(0xffffffff, value, 16);
+  if (threadIdx.x % 32 == 16) y[i / 32] = other + value;
+}

@@ -1,0 +1,7 @@
+__global__ void cuda_reverse(const float* x, float* y, int N) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  __shared__ float tile[64];
+  tile[threadIdx.x] = x[i];
+  __syncthreads();
+  y[i] = tile[63 - threadIdx.x];
+}
