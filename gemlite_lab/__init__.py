@@ -10,6 +10,7 @@ _NAMES_OF = {
     "lesson.launch": ("launch",),
     "lesson.generate": ("generate", "output_rows"),
     "lesson.llama": ("Cache", "Llama"),
+    "lesson.one_row": ("one_row_kernel",),
     "lesson.parses": ("cut_unfinished", "parses"),
     "lesson.real_layer": ("LAYERS", "real_layer"),
     "lesson.small_llama": (

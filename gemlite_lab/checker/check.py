@@ -17,7 +17,7 @@ from gemlite_lab.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.compiled_for_gpu import compiled_for_gpu
 from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
-from gemlite_lab.checker.dequant_dot import DEQUANT_DOT_EXERCISES
+from gemlite_lab.checker.dequant_dot import DEQUANT_DOT_4BIT, DEQUANT_DOT_EXERCISES
 from gemlite_lab.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
 from gemlite_lab.checker.dequant_pair import DEQUANT_PAIR
 from gemlite_lab.checker.dequant_pair_table import DEQUANT_PAIR_TABLE
@@ -26,6 +26,7 @@ from gemlite_lab.checker.exercise import CheckFailed, clone, tensors_of
 from gemlite_lab.checker.floor_us import FLOOR_US
 from gemlite_lab.checker.four_codes import FOUR_CODES
 from gemlite_lab.checker.fragment_shape import FRAGMENT_SHAPE
+from gemlite_lab.checker.fused_gemv import FUSED_GEMV
 from gemlite_lab.checker.gemv_revsplitk import GEMV_REVSPLITK
 from gemlite_lab.checker.integer_dot import INTEGER_DOT_EXERCISES
 from gemlite_lab.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
@@ -42,12 +43,14 @@ from gemlite_lab.checker.triton_text import refuse_foreign, refuse_prints
 from gemlite_lab.checker.unpack import UNPACK
 from gemlite_lab.checker.unpack_tile import UNPACK_TILE
 from gemlite_lab.checker.warp_reduce import WARP_REDUCE_SUM
+from gemlite_lab.checker.words_of_lane import WORDS_OF_LANE
 from gemlite_lab.lesson import record
 from gemlite_lab.sandbox.sandbox import AnswerError
 
 _BY_LESSON = (
-    *(PACK, UNPACK, *CUDA_C_EXERCISES),
-    *(WARP_REDUCE_SUM, *DEQUANT_DOT_EXERCISES, *INTEGER_DOT_EXERCISES),
+    *(PACK, UNPACK, *CUDA_C_EXERCISES, WARP_REDUCE_SUM),
+    *(WORDS_OF_LANE, DEQUANT_DOT_4BIT, FUSED_GEMV),
+    *(*DEQUANT_DOT_EXERCISES, *INTEGER_DOT_EXERCISES),
     *SCALED_DOT_EXERCISES,
     *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
     *(DEQUANT_PAIR, DEQUANT_PAIR_TABLE),

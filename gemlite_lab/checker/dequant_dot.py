@@ -1,4 +1,4 @@
-"""Exercises of fused_dequant: write dequant_dot, the hole of gemv_a16wn_fp32, for some formats."""
+"""Exercises that write dequant_dot, the hole of gemv_a16wn_fp32, for several formats."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -87,7 +87,8 @@ def _values(format):
     return format.decode(codes, torch.zeros(()))
 
 
-def _expected(format, case):
+def expected(format, case):
+    """The right y of a case in this format, and its bound; None for an exact case."""
     W = format.decode(case.W_q.double(), case.zeros.double()) * case.scales.double()
     right = reference.matmul(case.x, W)
     if case.is_exact and format.sums_are_exact:
@@ -108,6 +109,14 @@ _HINTS = {
         "Each code is shifted right, masked, has `zero` subtracted, and meets one x.",
         "Code j is shifted by 32 - W_NBITS * (j + 1); its x is x[j * WARP_SIZE].",
     ),
+    "dequant_dot_4bit": (
+        "Write the word in hexadecimal: its eight digits are the eight codes. Which shift brings "
+        "the first digit to the lowest place?",
+        "From one code to the next, the shift falls by the width of a code. After the shift, the "
+        "digits above have to go. Then the code less `zero` meets its x.",
+        "The shifts are 28, 24 and so on to 0; the mask is 15; and the x of the eight codes are "
+        "x[0], x[32], x[64] and so on.",
+    ),
     "dequant_dot_nf4": (
         "The loop and the shifts stay; only what a code stands for changes.",
         "A code is now an index from 0 to 15 into a table of 16 floats.",
@@ -125,30 +134,33 @@ _HINTS = {
     ),
 }
 
-
-_WRITTEN_BY_THE_LEARNER = ("dequant_dot", "dequant_dot_fp4")  # the lesson shows the others
+_LESSONS = {
+    "dequant_dot_4bit": "fused_dequant",
+    "dequant_dot": "one_kernel_every_width",
+    "dequant_dot_fp4": "one_kernel_every_width",
+}  # the lesson shows the answers of the others
 
 
 def _exercise(format):
     return Exercise(
         name=format.name,
-        lesson="fused_dequant" if format.name in _WRITTEN_BY_THE_LEARNER else None,
+        lesson=_LESSONS.get(format.name),
         output="y",
         dtype=torch.float16,
         is_kernel=True,
         hints=_HINTS.get(format.name, _HINTS[_HOLE]),
         cases=cache(lambda: _cases(format)),
         fresh=partial(_fresh, format),
-        expected=lambda case: _expected(format, case),
+        expected=partial(expected, format),
         run=_run,
     )
 
 
+DEQUANT_DOT_4BIT = _exercise(linear("dequant_dot_4bit", (4,)))
 DEQUANT_DOT_EXERCISES = tuple(
     _exercise(format)
     for format in (
         linear(_HOLE, (4, 2, 3, 8, 6, 5, 7, 1)),
-        linear("dequant_dot_4bit", (4,)),
         linear("dequant_dot_2bit", (2,)),
         SIGNED,
         NF4_TABLE,

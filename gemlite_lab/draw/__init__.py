@@ -8,6 +8,7 @@ from gemlite_lab.draw.formats import warp_words, word
 from gemlite_lab.draw.fragments import fragments, owners
 from gemlite_lab.draw.groups import groups
 from gemlite_lab.draw.int4_pairs import int4_pairs
+from gemlite_lab.draw.lane_words import lane_words
 from gemlite_lab.draw.number_lines import number_lines
 from gemlite_lab.draw.phases import timeline
 from gemlite_lab.draw.plane_tiles import plane_tiles
@@ -30,6 +31,7 @@ __all__ = [
     "histogram",
     "int4_pairs",
     "ladder",
+    "lane_words",
     "number_lines",
     "owners",
     "plane_tiles",

@@ -19,6 +19,7 @@ from gemlite_lab.checker.mistakes.tiles import UNPACK_TILE
 from gemlite_lab.checker.mistakes.tokens import TOKENS
 from gemlite_lab.checker.mistakes.transposed import TRANSPOSED
 from gemlite_lab.checker.mistakes.triton_products import REVSPLITK, SPLITK_GROUP, SPLITK_SCALES
+from gemlite_lab.checker.mistakes.whole_gemv import WHOLE_GEMV
 from gemlite_lab.checker.mistakes.word_dots import WORD_DOT
 
 MODELS = {
@@ -45,6 +46,7 @@ MODELS = {
     "dequant_dot": WORD_DOT,
     "dequant_dot_4bit": WORD_DOT,
     "dequant_dot_2bit": WORD_DOT,
+    "fused_gemv": WHOLE_GEMV,
     "scaled_dot": GROUPED_DOT,
     "bug_2": GROUPED_DOT,
     "bug_3": GROUPED_DOT,

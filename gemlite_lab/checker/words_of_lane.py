@@ -1,0 +1,117 @@
+"""Exercise of lesson fused_dequant: write words_of_lane, the words of a row that one lane takes.
+
+The answer lists words; it is judged as a table of fixed shape, the step in which each lane takes
+each word, so that a list that is too short gives the same kind of output as any other.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_edu.packing import WarpInterleaved
+from gemlite_edu.packing.warp_interleaved import WARP_SIZE
+from gemlite_lab.checker.exercise import CheckFailed, Exercise
+from gemlite_lab.checker.usual_sizes import usual_sizes
+from gemlite_lab.sandbox.many_calls import results
+
+_NAME = "words_of_lane"
+_LAYOUT = WarpInterleaved(nbits=4)
+_NEVER = -1
+# Ragged and whole tiles, one tile and many, and neighbours at the end of a tile.
+_KS = (1280, 1000, 256, 20, 255, 257, 512, 384, 1, 4096, 14336, 66_000)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of K codes of 4 bits."""
+
+    K: int
+
+    @property
+    def label(self):
+        return f"K = {self.K}"
+
+    @property
+    def words(self):
+        """The words that hold the row."""
+        return _LAYOUT.packed_shape(1, self.K)[1]
+
+
+def _fresh(seed):
+    generator = torch.Generator().manual_seed(seed)
+    K = int(torch.randint(300, 9000, (), generator=generator))
+    usual = {K for _, K in usual_sizes(seed)}
+    return [_Row(K), _Row(K + 256), *map(_Row, sorted(usual))]
+
+
+def _expected(row):
+    words = torch.arange(row.words)
+    lanes = torch.arange(WARP_SIZE)[:, None]
+    return torch.where(words % WARP_SIZE == lanes, words // WARP_SIZE, _NEVER), None
+
+
+def _run(answer, row, device):
+    returned = answer.run(results, [(lane, row.K) for lane in range(WARP_SIZE)])
+    steps = torch.full((WARP_SIZE, row.words), _NEVER)
+    for lane, listed in enumerate(returned):
+        call = f"{_NAME}({lane}, {row.K})"
+        for step, word in enumerate(_word_numbers(call, listed)):
+            _check_word(call, step, word, row.words)
+            if steps[lane, word] != _NEVER:
+                raise CheckFailed(
+                    f"{call} takes word {word} twice, in steps {steps[lane, word]} and {step}: its "
+                    "codes would count twice"
+                )
+            steps[lane, word] = step
+    return steps
+
+
+def _word_numbers(call, listed):
+    if listed is None:
+        raise CheckFailed(f"{_NAME} returned None: write it, and return words")
+    if isinstance(listed, torch.Tensor) and listed.dim() == 1:
+        listed = listed.tolist()
+    if not isinstance(listed, list | tuple):
+        raise CheckFailed(f"{call} returned the type {type(listed).__name__}: return a list")
+    words = [word.item() if isinstance(word, torch.Tensor) else word for word in listed]
+    if not all(type(word) is int or _is_whole(word) for word in words):
+        raise CheckFailed(f"{call} returned {_short(listed)}: word numbers are whole numbers")
+    return [int(word) for word in words]
+
+
+def _is_whole(word):
+    return type(word) is float and word.is_integer()
+
+
+def _check_word(call, step, word, count):
+    if not 0 <= word < count:
+        raise CheckFailed(
+            f"{call} takes word {word} in step {step}, which is not in the row: it has {count} "
+            f"words, 0 to {count - 1}"
+        )
+
+
+def _short(listed):
+    shown = repr(listed)
+    return shown if len(shown) <= 60 else f"{shown[:60]}..."
+
+
+WORDS_OF_LANE = Exercise(
+    name=_NAME,
+    lesson="fused_dequant",
+    output="step_of_word",
+    dtype=torch.int64,
+    is_kernel=False,
+    hints=(
+        "Write down the words of lane 0 for K = 256, then for K = 257. What is different?",
+        "A step takes one word per lane, 32 neighbours; so how many words on is the lane's next "
+        "one? And a step needs 32 words of 8 codes: how many steps has a row of K codes?",
+        "There are K / 256 steps, rounded up, because the row is padded to whole tiles; in step t "
+        "the words 32 t to 32 t + 31 are taken, in the order of the lanes.",
+    ),
+    cases=lambda: [_Row(K) for K in _KS],
+    fresh=_fresh,
+    expected=_expected,
+    run=_run,
+    runs_in="gemlite_lab.sandbox.many_calls",
+)
