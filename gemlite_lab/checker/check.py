@@ -18,6 +18,7 @@ from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.compiled_for_gpu import compiled_for_gpu
 from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
 from gemlite_lab.checker.dequant_dot import DEQUANT_DOT_4BIT, DEQUANT_DOT_EXERCISES
+from gemlite_lab.checker.dequant_dot_planes import DEQUANT_DOT_PLANES
 from gemlite_lab.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
 from gemlite_lab.checker.dequant_pair import DEQUANT_PAIR
 from gemlite_lab.checker.dequant_pair_table import DEQUANT_PAIR_TABLE
@@ -50,12 +51,12 @@ from gemlite_lab.sandbox.sandbox import AnswerError
 _BY_LESSON = (
     *(PACK, UNPACK, *CUDA_C_EXERCISES, WARP_REDUCE_SUM),
     *(WORDS_OF_LANE, DEQUANT_DOT_4BIT, FUSED_GEMV),
-    *(*DEQUANT_DOT_EXERCISES, *INTEGER_DOT_EXERCISES),
-    *SCALED_DOT_EXERCISES,
+    *(*DEQUANT_DOT_EXERCISES, DEQUANT_DOT_PLANES, *SCALED_DOT_EXERCISES),
     *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
-    *(DEQUANT_PAIR, DEQUANT_PAIR_TABLE),
+    *INTEGER_DOT_EXERCISES,
     *(UNPACK_TILE, GEMV_REVSPLITK),
     SPLITK_GROUP,
+    *(DEQUANT_PAIR, DEQUANT_PAIR_TABLE),
     QUANTIZE_TOKENS,
     *(MIXED_MM_TRANSPOSED, SPLITK_SCALES),
     *(FOUR_CODES, ALL_STEPS, FRAGMENT_SHAPE),

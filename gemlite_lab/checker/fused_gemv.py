@@ -1,4 +1,4 @@
-"""Exercise of lesson fused_dequant: write a whole fused GEMV, for 4 bits and one row of x."""
+"""Exercise of fused_dequant: write a whole fused GEMV, for 4 bits and one row of x."""
 
 from dataclasses import replace
 from functools import cache, partial

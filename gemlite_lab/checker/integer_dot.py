@@ -1,4 +1,4 @@
-"""Exercises of accumulators: dequant_dot with __dp4a, and an integer kernel with a bug to find."""
+"""Exercises of int8_sums: dequant_dot with __dp4a, and an integer kernel with a bug to find."""
 
 from functools import cache, partial
 
@@ -72,7 +72,7 @@ def _y_from_dp4a(answer, case, device):
 def _exercise(name, widths, short_widths, run, hints):
     return Exercise(
         name=name,
-        lesson="accumulators",
+        lesson="int8_sums",
         output="y",
         dtype=torch.int64,
         is_kernel=True,

@@ -1,4 +1,4 @@
-"""Exercise of mixed_mm: write the index of mixed_mm_transposed, from the first byte to y."""
+"""Exercise of transposed: write the index of mixed_mm_transposed, from the first byte to y."""
 
 from functools import cache, partial
 
@@ -76,7 +76,7 @@ def _run(answer, case, device):
 
 MIXED_MM_TRANSPOSED = Exercise(
     name=_NAME,
-    lesson="mixed_mm",
+    lesson="transposed",
     output="y",
     dtype=torch.float16,
     is_kernel=False,

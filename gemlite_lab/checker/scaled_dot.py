@@ -1,4 +1,4 @@
-"""Exercises of odd_bits_and_groups: write scaled_dot, the group-wise kernel's hole; repair two."""
+"""Exercises of groups: write scaled_dot, the group-wise kernel's hole; repair two."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -129,7 +129,7 @@ _ONE_GROUP = {
 def _exercise(name, hints, widths_and_groups, traps):
     return Exercise(
         name=name,
-        lesson="odd_bits_and_groups",
+        lesson="groups",
         output="y",
         dtype=torch.float16,
         is_kernel=True,

@@ -1,4 +1,4 @@
-"""Exercise of mixed_mm: repair splitk_scales, which reads its scales from wrong places.
+"""Exercise of transposed: repair splitk_scales, which reads its scales from wrong places.
 
 It is a forward product whose splits take turns along K. As it ships, it multiplies by the stride of
 the scales before it divides by GROUP, and forgets the split; the first case does not show that.
@@ -70,7 +70,7 @@ def _run(answer, case, device):
 
 SPLITK_SCALES = Exercise(
     name="splitk_scales",
-    lesson="mixed_mm",
+    lesson="transposed",
     output="y",
     dtype=torch.float32,
     is_kernel=False,

@@ -1,4 +1,4 @@
-"""Exercise of lesson fused_dequant: write words_of_lane, the words of a row that one lane takes.
+"""Exercise of fused_dequant: write words_of_lane, the words of a row that one lane takes.
 
 The answer lists words; it is judged as a table of fixed shape, the step in which each lane takes
 each word, so that a list that is too short gives the same kind of output as any other.

@@ -88,7 +88,7 @@ def test_as_found_it_passes_what_a_published_test_covers_and_no_other_case():
 
 
 def test_the_notebook_ships_the_kernel_as_found():
-    notebook = json.loads((TESTS.parent / "exercises" / find_lesson("mixed_mm").file).read_text())
+    notebook = json.loads((TESTS.parent / "exercises" / find_lesson("transposed").file).read_text())
     shipped = next(
         s for c in notebook["cells"] if "def splitk_scales" in (s := "".join(c["source"]))
     )
