@@ -25,6 +25,7 @@ INTEGER_UNIT = ("SHF", "LOP3", "PRMT", "I2F", "I2FP", "F2FP")
 _WEIGHTS_OF_A_PRODUCT = 8  # per lane: a tensor core takes 16 x 16 in one instruction
 _ANY_N, _ANY_K = 4096, 4096
 _NBITS = (4, 2, 1)
+_HAS_ALL_ROWS = "first_n + TILE_N <= N"  # of a tile; only the last one of W may not
 _INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\d+ )?([A-Z0-9]+)(.*?);")
 
 
@@ -81,7 +82,15 @@ def of_rung(rung, nbits):
     if rung.shape is None:
         return of_kernel(rung.kernel, nbits, GROUP_SIZE)
     kernel = RungKernel(rung, nbits)
-    return CountedLoop(kernel.source, kernel.plan(1, _ANY_N, _ANY_K).product.defines, "HMMA")
+    defines = kernel.plan(1, _ANY_N, _ANY_K).product.defines
+    return CountedLoop(of_whole_tiles(kernel.source), defines, "HMMA")
+
+
+def of_whole_tiles(text):
+    """A text of gemv_a16wn_fast without what it does only for rows beyond N."""
+    if _HAS_ALL_ROWS not in text:
+        raise ValueError(f"the text has not {_HAS_ALL_ROWS}: say what it asks of a tile now")
+    return text.replace(_HAS_ALL_ROWS, "true")
 
 
 def machine_codes(builds):

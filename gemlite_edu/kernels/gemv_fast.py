@@ -22,7 +22,7 @@ from gemlite_edu.numbers.checks import aligned, check_matrix, check_no_grad, per
 from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.packing.sparse_1in2 import pack_sparse_1in2
 
-HOLE_BYTES = 32 * 1024  # shared memory that a text in the hole prepare_pairs may use
+HOLE_BYTES = 33 * 1024  # shared memory that a text in the hole prepare_pairs may use
 X_TILE = 8  # elements of x that a lane copies at once
 
 _MOST_CODES = 2**35  # the text counts vectors of words in 32 bits
@@ -175,13 +175,15 @@ def plan_gemv(M, N, K, types, weights, machine):
 def _tiles_of_a_warp(N, K, rows, weights, multiprocessors):
     """Tensor-core tiles that a warp computes at once: with two it reads x half as often.
 
-    Two, unless a block would then compute more outputs than with one, or a warp with little to read
-    of x would have no second step to load while it computes the first.
+    Two, unless a block would then compute more outputs than with one, for a table more than a
+    seventh, or a warp with little to read of x would have no second step to load while it computes
+    the first.
     """
     turns_of_one, turns_of_two = (-(-N // (16 * tiles * multiprocessors)) for tiles in (1, 2))
     steps = -(-K // weights.step)
+    is_even = 2 * turns_of_two <= turns_of_one * (8 / 7 if weights.hole_bytes else 1)
     is_worth_it = rows > 1 or turns_of_two * steps >= 2 * min(weights.warps(2), steps)
-    return weights.most_tiles(rows) if turns_of_one == 2 * turns_of_two and is_worth_it else 1
+    return weights.most_tiles(rows) if is_even and is_worth_it else 1
 
 
 class _Need(NamedTuple):

@@ -14,14 +14,24 @@ _FITS = """
 static_assert({fits}, "a table of {count} levels is for codes of {bits} bits");
 """
 _PREPARE_PAIRS = """
+// Has the levels copied, and waits for none: finish_pairs takes them when they have come.
+__shared__ float asked[{count}];
+
+__device__ const float* prepare_pairs(const float* levels) {{
+  for (unsigned i = threadIdx.x; i < {count}; i += blockDim.x) {{
+    __pipeline_memcpy_async(&asked[i], &levels[i], sizeof(float));
+  }}
+  return asked;
+}}
+"""
+_FINISH_PAIRS = """
 // Both levels of every pair of codes, four copies in each vector: lane i has one in bank i.
 constexpr unsigned COUNT = 1u << W_NBITS;
 __shared__ uint4 table[COUNT * COUNT][8];
 
-__device__ void prepare_pairs(const float* levels) {{
+__device__ void finish_pairs(const float* levels) {{
   for (unsigned i = threadIdx.x; i < COUNT * COUNT * 8; i += blockDim.x) {{
-    const float low = __ldg(&levels[i / 8 % COUNT % {count}]);
-    const float high = __ldg(&levels[i / 8 / COUNT % {count}]);
+    const float low = levels[i / 8 % COUNT % {count}], high = levels[i / 8 / COUNT % {count}];
     const uint32_t both = as_bits(__floats2half2_rn(low, high));
     table[i / 8][i % 8] = make_uint4(both, both, both, both);
   }}
@@ -45,13 +55,22 @@ __device__ half2 dequant_pair(uint32_t pairs, int f) {
   return as_half2(*static_cast<const uint32_t*>(__cvta_shared_to_generic(at)));
 }
 """
-_PREPARE_LEVELS = """
-// Every level, four copies in each vector: lane i has one in bank i.
-__shared__ uint4 table[{count}][8];
+_DEQUANT_BYTES = """
+// Codes of two planes in a byte are where their pair is: no mask, no move.
+__device__ half2 dequant_pair(InByte codes) {
+  const uint32_t own = __cvta_generic_to_shared(table) + threadIdx.x % 32 * 4;
+  const uint32_t at = __dp4a(codes.word, 128u << 8 * codes.byte, own);
+  return as_half2(*static_cast<const uint32_t*>(__cvta_shared_to_generic(at)));
+}
+"""
+_FINISH_LEVELS = """
+// The level of every byte that begins with a code, four copies in each vector: lane i has one in
+// bank i. What follows the code in its byte counts nothing.
+__shared__ uint4 table[256][8];
 
-__device__ void prepare_pairs(const float* levels) {{
-  for (unsigned i = threadIdx.x; i < {count} * 8; i += blockDim.x) {{
-    const uint32_t level = as_bits(__float2half2_rn(__ldg(&levels[i / 8])));
+__device__ void finish_pairs(const float* levels) {{
+  for (unsigned i = threadIdx.x; i < 256 * 8; i += blockDim.x) {{
+    const uint32_t level = as_bits(__float2half2_rn(levels[i / 8 % {count}]));
     table[i / 8][i % 8] = make_uint4(level, level, level, level);
   }}
 }}
@@ -63,15 +82,13 @@ __device__ uint32_t level_at(uint32_t address) {
   return *static_cast<const uint32_t*>(__cvta_shared_to_generic(address));
 }
 
-// A lane's copy of level c lies 128 c bytes behind its first, `own`. A code that does not end in
-// its byte moves to the next. At `place` of a byte it counts 1 << place: __dp4a multiplies that
-// byte by 128 >> place and adds it to `own`; it multiplies the other bytes by 0.
+// A lane's copy of what stands for byte b lies 128 b bytes behind its first, `own`. A code that
+// does not begin a byte moves to the upper one of its half; __dp4a multiplies that byte by 128 and
+// adds it to `own`; it multiplies the other bytes by 0.
 __device__ half2 dequant_pair(uint32_t pairs, int f) {
-  const int up = f * W_NBITS % 8 + W_NBITS > 8 ? 8 - f * W_NBITS % 8 : 0;
-  const int bit = f * W_NBITS + up;
-  const uint32_t mask = ((1u << W_NBITS) - 1u) * 0x00010001u << bit;
-  const uint32_t factor = 128u >> bit % 8 << bit / 8 * 8;
-  const uint32_t codes = W_NBITS == 8 ? pairs : (pairs << up) & mask;
+  const int bit = f * W_NBITS;
+  const uint32_t codes = bit == 0 ? pairs : bit < 8 ? pairs << (8 - bit) : pairs >> (bit - 8);
+  const uint32_t factor = bit == 0 ? 128u : 128u << 8;
   const uint32_t own = __cvta_generic_to_shared(table) + threadIdx.x % 32 * 4;
   const uint32_t low = level_at(__dp4a(codes, factor, own));
   const uint32_t high = level_at(__dp4a(codes, factor << 16, own));
@@ -123,10 +140,10 @@ def table_texts(count):
     bits = count.bit_length() - 1
     fits = f"W_NBITS == {bits}" + (" || W_NBITS == 4" if bits == 3 else "")
     about = dict(count=count, bits=bits, fits=fits)
-    prepare = _FITS + (_PREPARE_PAIRS if of_pairs else _PREPARE_LEVELS)
+    prepare = _FITS + _PREPARE_PAIRS + (_FINISH_PAIRS if of_pairs else _FINISH_LEVELS)
     return {
         "prepare_pairs": prepare.format(**about),
-        "dequant_pair": _DEQUANT_PAIRS if of_pairs else _DEQUANT_LEVELS,
+        "dequant_pair": _DEQUANT_PAIRS + _DEQUANT_BYTES if of_pairs else _DEQUANT_LEVELS,
     }
 
 

@@ -216,7 +216,7 @@ def test_room_for_a_table_is_kept_where_one_is_prepared(case):
     limit = case.machine.shared_bytes_per_block
     for K in (256, 8192, 65536):
         asked = [_shared_bytes(kernel, M=8, K=K) for kernel in (plain, alone, with_table)]
-        assert asked[0] == asked[1] <= limit and asked[2] <= limit - 32 * 1024
+        assert asked[0] == asked[1] <= limit and asked[2] <= limit - 33 * 1024
 
 
 def _shared_bytes(kernel, M, K):
@@ -227,7 +227,7 @@ def test_x_that_leaves_no_room_for_a_table_is_refused():
     plain, with_table = GEMV.load(), GEMV.load(replace=pair_table(LEVELS))
     K = 90_112
     assert _shared_bytes(plain, M=1, K=K) > 195 * 1024
-    with pytest.raises(ValueError, match="a block of compute capability 9.0 has 199680 for it"):
+    with pytest.raises(ValueError, match="a block of compute capability 9.0 has 198656 for it"):
         _shared_bytes(with_table, M=1, K=K)
 
 

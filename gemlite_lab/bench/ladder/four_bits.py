@@ -36,8 +36,9 @@ _BIG_LOADS = Idea(
     "A quarter of the loads of words, each of which asked for all 16 sectors again.",
     edits=(
         (
-            f"row.fours[i] = __ldg(&{_WORDS});",
-            f"""const uint32_t* four = reinterpret_cast<const uint32_t*>(&{_WORDS});
+            f"row.fours[i] = __ldg(&{_WORDS} + further * 4);",
+            f"""const Words* words = &{_WORDS} + further * 4;
+    const uint32_t* four = reinterpret_cast<const uint32_t*>(words);
     row.fours[i] = make_uint4(__ldg(four), __ldg(four + 1), __ldg(four + 2), __ldg(four + 3));""",
         ),
     ),
@@ -99,7 +100,7 @@ _SHARED_X = Idea(
     "8 of the 14 requests of a step to global memory ask for x; they go.",
     edits=(
         (_FETCH_X, ""),
-        ("  __pipeline_wait_prior(0);\n  __syncthreads();\n\n", ""),
+        ("  __pipeline_wait_prior(0);\n  __syncthreads();\n  finish_with(place);\n\n", ""),
         ("add_step(now, x_shared,", "add_step(now, reinterpret_cast<const uint4*>(x),"),
         (
             "reinterpret_cast<float*>(&x_parts[steps * PARTS * ROWS])",

@@ -18,6 +18,7 @@
 #include <cuda_bf16.h>
 
 #include "cluster.cuh"
+#include "copies.cuh"
 #include "levels.cuh"
 #include "tensor_core.cuh"
 #include "weight_modes.cuh"
@@ -70,8 +71,11 @@ gemm(const unsigned char* x_image, const uint4* W_packed, const SCALE_T* scales,
   const Share own = own_share(whole_clusters, M, N, K);
   if (warp_id == WORKERS && lane_id == 0) make_barriers(shared);
   if (own.rows < BLOCK_N) clear_rows(shared, own.rows);
-  prepare_with(prepare_pairs, levels);
+  const auto place = prepare_with(prepare_pairs, levels);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
   __syncthreads();
+  finish_with(place);
   let_next_kernel_begin();
   if (HAS_OWN_ROOM && own.is_split) cluster_arrive();
 

@@ -2,11 +2,12 @@
 // There is time for fewer than two instructions to a 2-bit weight, less than one to a 1-bit weight:
 // codes go to the tensor cores where they lie, each field with an offset of its own.
 // Compile with -DW_NBITS=1 or 2, and what gemv_fast.cuh asks for.
+#include "copies.cuh"
 #include "tensor_core.cuh"
 
 // Names in scope: W_NBITS, as_half2, and_or.
 // BEGIN HOLE prepare_pairs
-// Fills what dequant_pair keeps in shared memory, up to 32 KB: here nothing. All threads of a block
+// Fills what dequant_pair keeps in shared memory, up to 33 KB: here nothing. All threads of a block
 // call it, before the first pairs come.
 __device__ inline void prepare_pairs() {}
 // END HOLE

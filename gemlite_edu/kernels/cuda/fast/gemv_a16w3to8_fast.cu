@@ -1,10 +1,11 @@
 // GEMV at the memory limit: 16-bit activations, weights of 3 to 8 bits, fp32 accumulation.
 // Compile with -DW_NBITS=3 to 8, and what gemv_fast.cuh asks for.
+#include "copies.cuh"
 #include "tensor_core.cuh"
 
 // Names in scope: W_NBITS, as_half2, and_or.
 // BEGIN HOLE prepare_pairs
-// Fills what dequant_pair keeps in shared memory, up to 32 KB: here nothing. All threads of a block
+// Fills what dequant_pair keeps in shared memory, up to 33 KB: here nothing. All threads of a block
 // call it, before the first pairs come.
 __device__ inline void prepare_pairs() {}
 // END HOLE

@@ -50,6 +50,35 @@ __device__ inline void multiply_plane(const Step& step, uint2 met, int plane,
   }
 }
 
+// The same of this plane and the next where a byte has both codes of a neighbour along k: pairs of
+// planes, neighbour by neighbour, where above they are pairs of neighbours.
+template <typename Codes>
+__device__ inline void multiply_bytes(const Step& step, uint2 met, uint2 met_next, int plane,
+                                      float dots[TILES][2][2]) {
+  const int byte = plane / 2;
+  #pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const uint32_t x = i == 0 ? met.x : met.y, next = i == 0 ? met_next.x : met_next.y;
+    const int k = 2 * i;
+    #pragma unroll
+    for (int tile = 0; tile < TILES; ++tile) {
+      const RowWords row = step.words[tile][0], row_8 = step.words[tile][1];
+      multiply_add(dots[tile][0], dequant_pair(Codes{word_of(row, k), byte}),
+                   dequant_pair(Codes{word_of(row_8, k), byte}),
+                   dequant_pair(Codes{word_of(row, k + 1), byte}),
+                   dequant_pair(Codes{word_of(row_8, k + 1), byte}), __byte_perm(x, next, 0x5410),
+                   __byte_perm(x, next, 0x7632));
+    }
+  }
+}
+
+// Whether the hole has a dequant_pair for a byte.
+template <typename Codes, typename = half2>
+struct Decodes : std::false_type {};
+template <typename Codes>
+struct Decodes<Codes, decltype(dequant_pair(std::declval<Codes>()))> : std::true_type {};
+constexpr bool IN_BYTES = W_NBITS == 4 && PART > PLANE && Decodes<InByte>::value;
+
 // Adds a step's share to totals; lane_x, x_parts: where those of the step begin.
 __device__ inline void add_step(const Step& step, const uint4* x_shared, int lane_x,
                                 const XPart* x_parts, Totals& totals) {
@@ -59,9 +88,15 @@ __device__ inline void add_step(const Step& step, const uint4* x_shared, int lan
   for (int part = 0; part < PARTS; part += TURN) {
     float dots[TURN][TILES][2][2] = {};
     #pragma unroll
-    for (int i = 0; i < TURN * PART_PLANES; ++i) {
+    for (int i = 0; i < TURN * PART_PLANES; i += IN_BYTES ? 2 : 1) {
       const int plane = part * PART_PLANES + i;
-      multiply_plane(step, met_x(x_shared, lane_x, plane), plane, dots[i / PART_PLANES]);
+      const uint2 met = met_x(x_shared, lane_x, plane);
+      if constexpr (IN_BYTES) {
+        const uint2 met_next = met_x(x_shared, lane_x, plane + 1);
+        multiply_bytes<InByte>(step, met, met_next, plane, dots[i / PART_PLANES]);
+      } else {
+        multiply_plane(step, met, plane, dots[i / PART_PLANES]);
+      }
     }
     #pragma unroll
     for (int i = 0; i < TURN_SLOTS * TILES * 2; ++i) {

@@ -3,7 +3,8 @@
 // PARTS, THREADS, TILE_N, gemv_fast_x.cuh, and
 //
 //   Words, Step, load_step  what a lane reads of TILE_N outputs in a step, STEP along k
-//   prepare_hole            hands the levels, null if there are none, to a text that prepares a table
+//   prepare_hole            hands the levels, null if there are none, to a text that prepares a table:
+//                           what it returns is for finish_with
 //   XPart, prepare_x        what is to be known of x in a part of a step, and what finds it out
 //   Totals, add_step        what a lane adds up of its outputs, and a step's share of it
 //   hand_in                 writes totals to a warp's (TILE_N, ROWS) in shared memory, and clears them
@@ -25,11 +26,12 @@ gemv(const X_T* x, const Words* W_packed, const SCALE_T* scales, const ZERO_T* z
   const int tiles = ceil_div(N, TILE_N), blocks = gridDim.x, block = blockIdx.x;
 
   fetch_x(x + static_cast<size_t>(first_m) * K, x_shared, M - first_m, K, steps * STEP);
-  prepare_hole(levels);  // while x is on its way; behind the first weights the levels would come late
+  const auto place = prepare_hole(levels);  // behind the first weights they would come late
   int tile = block, step = warp_id;
   Step next = load_step(W_packed, scales, zeros, N, steps, tile * TILE_N, step);
   prepare_x(x_shared, x_parts, steps * STEP);
   __syncthreads();
+  finish_with(place);
 
   float* own_partial = &partial[warp_id * TILE_N * ROWS];
   Totals totals = {};

@@ -10,6 +10,7 @@ constexpr int PARTS = STEP / PART, STEPS_PER_GROUP = GROUP_SIZE / PART;
 constexpr int THREADS = WARPS * WARP_SIZE, TILE_N = 16;
 
 #include "gemv_fast_x.cuh"
+#include "levels.cuh"
 
 using Words = uint4;
 struct Step {
@@ -39,7 +40,7 @@ __device__ inline Step load_step(const Words* W, const SCALE_T* scales, const ZE
 }
 
 using XPart = float;  // what undoes the scaling of x; halves have none
-__device__ inline void prepare_hole(const float*) {}
+__device__ inline bool prepare_hole(const float*) { return true; }
 __device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K) {
   for_own_halves(x_shared, padded_K, [&](int m, int k, const uint32_t (&)[4], float power) {
     if (!IS_HALF && k < padded_K && k % PART == 0) x_parts[k / PART * ROWS + m] = power;

@@ -24,9 +24,16 @@ __device__ inline float sum_of_part(float value) {
   return value;
 }
 
-__device__ inline void prepare_hole(const float* levels) { prepare_with(prepare_pairs, levels); }
+__device__ inline auto prepare_hole(const float* levels) {
+  const auto place = prepare_with(prepare_pairs, levels);
+  __pipeline_commit();
+  return place;
+}
 
 __device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K) {
+  // Of what a warp brings at once, a lane always has the same plane of a step.
+  static_assert(WARP_SIZE * CHUNK % STEP == 0, "whole steps");
+  const float offset = offset_of(field_of(threadIdx.x % WARP_SIZE * CHUNK / PLANE % PLANES));
   for_own_halves(x_shared, padded_K, [&](int m, int k, const uint32_t (&pairs)[4], float power) {
     float sum = 0.0f, offsets = 0.0f;
     #pragma unroll
@@ -34,7 +41,7 @@ __device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K) 
       const float2 pair = __half22float2(as_half2(pairs[i]));
       sum += pair.x + pair.y;
     }
-    if (OFFSETS) offsets = sum_of_part(sum * offset_of(field_of(k / PLANE % PLANES)));
+    if (OFFSETS) offsets = sum_of_part(sum * offset);
     sum = sum_of_part(sum);
     if (k < padded_K && k % PART == 0) set_part(x_parts[k / PART * ROWS + m], sum, offsets, power);
   });

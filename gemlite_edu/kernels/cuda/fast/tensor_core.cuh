@@ -1,4 +1,4 @@
-// One tensor-core instruction, and two small things that it wants beside it.
+// One tensor-core instruction, and what it wants beside it.
 #pragma once
 #include <cuda_fp16.h>
 #include <stdint.h>
@@ -16,6 +16,12 @@ __device__ inline uint32_t as_bits(half2 pair) {
   return bits;
 }
 
+// Byte `byte` of a word: codes of two neighbouring fields.
+struct InByte {
+  uint32_t word;
+  int byte;
+};
+
 // (word & mask) | bits in one instruction. Left to itself nvcc takes two: an instruction holds one
 // constant, and it does not think of keeping the other in a register.
 __device__ inline uint32_t and_or(uint32_t word, uint32_t mask, uint32_t bits) {
@@ -25,6 +31,18 @@ __device__ inline uint32_t and_or(uint32_t word, uint32_t mask, uint32_t bits) {
   return result;
 #else
   return (word & mask) | bits;
+#endif
+}
+
+// The signs of the halves of two words, each in all bits of a byte: those of `first` in the lower
+// bytes of the halves, those of `second` in the upper ones.
+__device__ inline uint32_t signs_of(uint32_t first, uint32_t second) {
+#ifdef __CUDACC__
+  uint32_t bytes;
+  asm("prmt.b32 %0, %1, %2, 0xfbd9;" : "=r"(bytes) : "r"(first), "r"(second));
+  return bytes;
+#else
+  return (first >> 15 & 0x00010001u) * 0xFFu | (second >> 15 & 0x00010001u) * 0xFF00u;
 #endif
 }
 
