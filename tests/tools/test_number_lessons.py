@@ -18,8 +18,8 @@ from number_lessons import FOLDERS, number_lessons  # noqa: E402
 
 NEW = """
 [[part.lesson]]
-slug = "cuda_c"
-short = "CUDA C"
+slug = "warps"
+short = "warps"
 question = "What is a kernel?"
 gives = "a kernel of fifteen lines"
 core = true
@@ -40,11 +40,11 @@ def book(tmp_path):
 
 def write_new_lesson(book):
     """A lesson without a number, and a link to it."""
-    text = "# What?\n\n**5 minutes.** See [GEMV](03_gemv.ipynb).\n\nNext: what was next"
+    text = "# What?\n\n**5 minutes.** See [GEMV](04_gemv.ipynb).\n\nNext: what was next"
     lesson = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
-    nbformat.write(lesson, book / "notebooks/cuda_c.ipynb")
+    nbformat.write(lesson, book / "notebooks/warps.ipynb")
     with (book / "docs/checks.md").open("a") as file:
-        file.write("[CUDA C](../notebooks/cuda_c.ipynb)\n")
+        file.write("[warps](../notebooks/warps.ipynb)\n")
 
 
 def change_table(book):
@@ -86,7 +86,7 @@ def test_after_an_insertion_and_a_move_lessons_are_in_order_and_links_lead_right
     number_lessons(book)
     lessons = read_course(book / "gemlite_lab/lesson/course.toml")
     slugs = [lesson.slug for lesson in lessons]
-    assert slugs[:5] == ["start_here", "quantize", "benchmarks", "bitpacking", "cuda_c"]
+    assert slugs[:5] == ["start_here", "quantize", "benchmarks", "bitpacking", "warps"]
     assert sorted(p.name for p in (book / "notebooks").iterdir()) == [x.file for x in lessons]
     for lesson, following in zip(lessons, [*lessons[1:], None], strict=True):
         cells = read_cells(book / "notebooks" / lesson.file)
@@ -104,9 +104,9 @@ def test_after_an_insertion_and_a_move_lessons_are_in_order_and_links_lead_right
     # README's table and the links to the next lesson follow the new order; all others stay.
     after = links_of(book)
     assert after["docs", "checks", max(p for x, y, p in after if (x, y) == ("docs", "checks"))] == (
-        "cuda_c"
+        "warps"
     )
-    assert after["notebooks", "cuda_c", 0] == "gemv"
+    assert after["notebooks", "warps", 0] == "gemv"
     followers = dict(zip(slugs, slugs[1:], strict=False))
     for place, target in before.items():
         if place[:2] != (".", "README") and after.get(place) != target:
@@ -137,9 +137,9 @@ def test_the_committed_workbook_follows_its_table(book):
 @pytest.mark.parametrize(
     "stray, sentence",
     [
-        (None, "course.toml has 'cuda_c', but notebooks/ has no such lesson"),
+        (None, "course.toml has 'warps', but notebooks/ has no such lesson"),
         ("stray.ipynb", "stray.ipynb is in no line of course.toml: add 'stray', or remove it"),
-        ("gemv.ipynb", "gemv.ipynb and .*03_gemv.ipynb are one lesson: remove one of them"),
+        ("gemv.ipynb", "gemv.ipynb and .*04_gemv.ipynb are one lesson: remove one of them"),
     ],
 )
 def test_a_table_and_files_that_do_not_match_get_a_sentence_and_no_change(book, stray, sentence):
