@@ -161,6 +161,7 @@ _ROWS = (
         inputs={"x": _floats()},
         right=_lane_sums,
         launches=((64, 640), (96, 288), (32, 32)),
+        teaches="__shfl",
         hints=(
             "First every lane takes part in the shuffle. Then only one lane of each warp writes.",
             "Lane 0 wants the value of the lane that is 16 further up.",
@@ -173,6 +174,7 @@ _ROWS = (
         inputs={"x": _floats()},
         right=lambda x: x.view(-1, 64).flip(1).flatten(),
         launches=((64, 64 * 5), (64, 64), (64, 64 * 33)),
+        teaches="__syncthreads",
         hints=(
             "Your thread needs what another thread of its block has put into the array.",
             "No thread may read before all have written: that takes one statement.",

@@ -15,7 +15,7 @@ from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.numbers.checks import pointers_of
 from gemlite_edu.runners import builds_ahead, cuda, nvcc_beside
 from gemlite_edu.runners.simulator import Integer, Tensor
-from gemlite_lab.checker.exercise import Exercise, tensors_of
+from gemlite_lab.checker.exercise import CheckFailed, Exercise, tensors_of
 from gemlite_lab.lesson.launch import inspect_small, with_headers
 
 _SPACES = re.compile(r"\s+")
@@ -33,6 +33,7 @@ class SmallKernel:
         time with other numbers, and once more with new numbers at each check.
     threads_for: function of (*sizes): the number of threads that have work. The grid has as many
         blocks as that takes.
+    teaches: a function that a right answer has to call; its name may go on.
     """
 
     name: str
@@ -42,6 +43,7 @@ class SmallKernel:
     launches: tuple[tuple[int, ...], ...]
     hints: tuple[str, str, str]
     threads_for: Callable = lambda *sizes: prod(sizes)
+    teaches: str = ""
 
     @cached_property
     def cases(self):
@@ -88,6 +90,11 @@ class SmallKernel:
             self.name, answer, arguments, case.launch, builds_ahead.end_if_only_built
         )
         report.raise_findings()
+        if torch.equal(report.y, right) and self.teaches not in without_comments(answer):
+            raise CheckFailed(
+                f"{self.name} gives the right numbers without {self.teaches}: call that function, "
+                "since this exercise is about it"
+            )
         return report.y
 
     def _check_signature(self, answer):

@@ -9,7 +9,6 @@ from gemlite_lab.lesson.course import find_lesson
 from gemlite_lab.lesson.record import GIVEN_UP, SOLVED, record, states, workbook
 
 
-
 def reset(notebook):
     """Start a notebook in work/ afresh: a lesson, "02_bitpacking", or "02_bitpacking_exercises".
 

@@ -4,12 +4,22 @@ import re
 
 import torch
 
+from gemlite_edu.kernels.holes import check_text
 from gemlite_edu.runners import simulator
 
 _TIME_LIMIT = 1.0  # seconds of processor time
 _HEADERS = "#include <cuda_fp16.h>\n#include <cstdint>\n"
 _SIGNATURE = re.compile(r"__global__\s+void\s+(\w+)\s*\(([^)]*)\)")
-_POINTER = re.compile(r"(const\s+)?\w+\s*\*\s*(\w+)")
+_POINTER = re.compile(r"(const\s+)?(\w+)\s*\*\s*(\w+)")
+_TYPES = {
+    "float": (torch.float32,),
+    "double": (torch.float64,),
+    "half": (torch.float16,),
+    "int": (torch.int32,),
+    "uint32_t": (torch.int32, torch.uint32),
+    "uint8_t": (torch.uint8,),
+    "int8_t": (torch.int8,),
+}
 _INTEGER = re.compile(r"(?:const\s+)?int\s+(\w+)")
 
 
@@ -27,7 +37,8 @@ def launch(text, blocks, threads, **arguments):
             f"{name} takes {', '.join(parameters)}: launch(text, blocks, threads, ...) needs each "
             f"of them by its name, got {', '.join(arguments) or 'none'}"
         )
-    given = [_argument(kind, key, arguments[key]) for key, kind in parameters.items()]
+    check_text(name, text)
+    given = [_argument(*kind, key, arguments[key]) for key, kind in parameters.items()]
     report = inspect_small(name, text, given, simulator.Launch((blocks, 1), threads))
     for finding in report.findings:
         print(finding)
@@ -52,7 +63,7 @@ def with_headers(name, text):
 
 
 def _signature(text):
-    """The name of the kernel in `text`, and {parameter: "input", "output" or "int"}."""
+    """The name of the kernel in `text`, and {parameter: ("input", "output" or "int", C type)}."""
     found = _SIGNATURE.search(text)
     if not found:
         raise ValueError("the text has no kernel: it begins with __global__ void name(...)")
@@ -60,9 +71,9 @@ def _signature(text):
     for parameter in filter(None, map(str.strip, found[2].split(","))):
         pointer, integer = _POINTER.fullmatch(parameter), _INTEGER.fullmatch(parameter)
         if pointer:
-            parameters[pointer[2]] = "input" if pointer[1] else "output"
+            parameters[pointer[3]] = "input" if pointer[1] else "output", pointer[2]
         elif integer:
-            parameters[integer[1]] = "int"
+            parameters[integer[1]] = "int", "int"
         else:
             raise ValueError(
                 f"a parameter is a pointer or an int, such as float* y, not {parameter}"
@@ -70,11 +81,17 @@ def _signature(text):
     return found[1], parameters
 
 
-def _argument(kind, name, value):
+def _argument(kind, type_in_c, name, value):
     wanted = int if kind == "int" else torch.Tensor
     if not isinstance(value, wanted) or isinstance(value, bool):
         what = "an int" if kind == "int" else "a tensor"
         raise TypeError(f"{name} takes {what}, got {type(value).__name__}")
     if kind == "int":
         return simulator.Integer(value)
+    fitting = _TYPES.get(type_in_c)
+    if fitting and value.dtype not in fitting:
+        raise TypeError(
+            f"the kernel takes {name} as {type_in_c}, so {name} must be a tensor of {fitting[0]}, "
+            f"got {value.dtype}"
+        )
     return simulator.Tensor(name, value, is_output=kind == "output")

@@ -55,6 +55,11 @@ def test_faults_are_printed_with_the_line_of_the_text(capsys):
     assert second == "    y[i] = x[i] + N;"
 
 
+def test_a_brace_left_out_is_counted():
+    with pytest.raises(KernelTextError, match="opens 1 brace"):
+        launch(ADD.strip().removesuffix("}"), 2, 32, **arguments())
+
+
 def test_a_compiler_error_has_the_line_of_the_text():
     with pytest.raises(KernelTextError, match=r"^add, line 3: .*semicolon\)\n    if \(i < N\)"):
         launch(ADD.replace("+ N;", "+ N"), 2, 32, **arguments())
@@ -67,6 +72,7 @@ def test_a_compiler_error_has_the_line_of_the_text():
         ({"N": 50.0}, "N takes an int, got float"),
         ({"N": True}, "N takes an int, got bool"),
         ({"x": 50}, "x takes a tensor, got int"),
+        ({"x": torch.arange(50)}, "takes x as float, so x must be a tensor of torch.float32, got"),
     ],
 )
 def test_arguments_that_do_not_fit_are_named(others, message):

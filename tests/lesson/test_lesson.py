@@ -14,6 +14,7 @@ from gemlite_lab.lesson.copies import text_of_copy
 
 ROOT = Path(__file__).parent.parent.parent
 
+
 def test_a_solution_shows_after_giving_up_and_not_before(book, capsys):
     with pytest.raises(ValueError, match='pack is not solved yet: check\\("pack"'):
         solution("pack")
