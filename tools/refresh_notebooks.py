@@ -61,7 +61,10 @@ def refresh(path):
     """Execute the notebook at `path` in its folder; raise if a cell raises an error."""
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": path.parent}}
+        notebook,
+        timeout=120,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
     ).execute()
     path.write_text(text_of(notebook))
 

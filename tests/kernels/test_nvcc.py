@@ -215,10 +215,11 @@ def test_it_compiles_for_eight_rows_and_groups(build, said):
 
 
 @pytest.mark.parametrize("build", OF_A_TABLE, ids=str)
-def test_a_table_takes_its_shared_memory(build, said):
+def test_the_shared_memory_of_a_table_fits_what_its_launch_counts(build, said):
     for architecture in build.architectures:
         of_build = said[build, architecture]
-        assert f"{HOLE_BYTES} bytes smem" in of_build, of_build
+        (taken,) = map(int, re.findall(r"(\d+) bytes smem", of_build))
+        assert HOLE_BYTES - 1024 < taken <= HOLE_BYTES, of_build
 
 
 @pytest.mark.parametrize("build", BUILDS_OF_THE_FAST_GEMM, ids=str)

@@ -116,7 +116,10 @@ def run_all(root, name, guess=None):
                 r"^(predict\(.*), None\)", rf"\1, {guess})", cell.source, flags=re.M
             )
     client = NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": path.parent}}
+        notebook,
+        timeout=120,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(path.parent)}},
     )
     try:
         client.execute()

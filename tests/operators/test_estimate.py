@@ -58,7 +58,7 @@ def test_the_choice_is_seldom_the_longer_one(took, losses):
     (of_calls, most_of_calls), (of_graphs, most_of_graphs) = (
         (statistics.mean(of.values()) - 1, max(of.values()) - 1) for of in losses
     )
-    assert of_graphs < 0.005 and most_of_graphs < 0.05 and most_of_calls < 0.25
+    assert of_graphs < 0.005 and most_of_graphs < 0.06 and most_of_calls < 0.25
     prose = " ".join(README.read_text().split())
     assert (
         f"fitted to the {len(graphs)} problems of 8, 4 and 2 bits at which both were measured: "
