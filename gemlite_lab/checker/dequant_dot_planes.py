@@ -4,10 +4,11 @@ from functools import cache, partial
 
 import torch
 
-from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.packing import pack_3bit_planes
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker.cases import exact_gemv, fresh, real_gemv
+from gemlite_lab.checker.dequant_dot import expected
+from gemlite_lab.checker.dequant_formats import linear
 from gemlite_lab.checker.exercise import Exercise, run_watched
 from gemlite_lab.checker.precise_cases import fine_gemv, precise_gemv
 from gemlite_lab.checker.random_cases import random_gemv
@@ -35,14 +36,6 @@ def _fresh(seed):
     return [case for make in makes for case in fresh(make, seed)]
 
 
-def _expected(case):
-    W = (case.W_q.double() - case.zeros.double()) * case.scales.double()
-    right = reference.matmul(case.x, W)
-    if case.is_exact:
-        return right.to(case.x.dtype).half(), None
-    return right, bounds.error_bound(case.x, W, case.x.dtype)
-
-
 def _run(answer, case, device):
     kernel = load(_KERNEL, None, case.x.dtype, {_HOLE: answer}, time_limit=10.0)
     operands = case.x, pack_3bit_planes(case.W_q), case.scales, case.zeros
@@ -65,6 +58,6 @@ DEQUANT_DOT_PLANES = Exercise(
     ),
     cases=_cases,
     fresh=_fresh,
-    expected=_expected,
+    expected=partial(expected, linear("dequant_dot_planes", (_NBITS,))),
     run=_run,
 )
