@@ -31,7 +31,6 @@ _NAMES_OF_COMPILER = (
 _COMPILER_HINTS = (
     ("SimSixteenBits", " (x has the type X_T: make it a float with to_float(...) first)"),
     ("discards qualifiers", " (const means: read it, do not write it)"),
-    ("variable length array", " (CUDA needs the length of an array as a constant)"),
     ("exception handling disabled", " (CUDA has no exceptions: no throw, no try)"),
     ("may be used uninitialized", " (give it a value where you declare it)"),
     ("no such instruction", _ASM),
@@ -66,10 +65,14 @@ def explain_compiler_error(output, replace=None):
 
 def _hint(message, own, texts):
     """What to do about the message, in parentheses; empty if that is unknown."""
+    named = _with_names_of_cuda(message)
+    of_pointers = re.search(r"\w(?<!operator)\*", named)
     hints = [hint for mark, hint in _COMPILER_HINTS if mark in message]
+    if "SimSixteenBits" in message and of_pointers:
+        hints = []
     if hints and ("SimSixteenBits" not in message or any("X_T" in text for text in texts.values())):
         return hints[0]
-    advice = own and advice_on_first_mistake(_with_names_of_cuda(message), own)
+    advice = own and advice_on_first_mistake(named, own)
     if hints and not advice:
         advice = "make a half a float first: static_cast<float>(...)"
     return f" ({advice})" if advice else ""

@@ -34,6 +34,16 @@ _ADVICE = (
         "nothing of that name exists here: look at the spelling, and at the braces around the line "
         "that makes it",
     ),
+    (r"numeric literal operator", "C has no product without its sign: write 2 * i"),
+    (
+        r"variable length array.*\n.*\]\s*=",
+        "a type before it declares a new array: an element is written without, y[i] = ...",
+    ),
+    (r"variable length array", "CUDA needs the length of an array as a constant"),
+    (
+        r"'u?int(8|16|32|64)'",
+        "a whole number of 32 bits is an int, or without a sign a uint32_t",
+    ),
     (r"uint3.*dim3|dim3.*uint3", "take one direction of each: blockIdx.x, threadIdx.x"),
     (r"(uint3|dim3)' has no member", "the directions are .x, .y and .z"),
     (
@@ -47,6 +57,22 @@ _ADVICE = (
     ),
     (r"to binary 'operator(%|<<|>>|&|\||\^)'", "only whole numbers have %, <<, >>, & and |"),
     (r"unary '\*'.*\n.*\*\*", "C has no **: multiply, or shift 1 to the left for a power of two"),
+    (
+        r"cannot convert '[^*]*' to '[^']*\*' in initialization",
+        "x[i] is an element, and its address is &x[i]",
+    ),
+    (
+        r"cannot convert '[^']*\*' to '[^']*\*'",
+        "a pointer has the type of what it points at: convert its elements, not the address",
+    ),
+    (
+        r"invalid conversion from '(int|unsigned int)' to '[^']*\*'",
+        "a number stands where an address is asked for: compare the arguments with the function's",
+    ),
+    (
+        r"no matching function for call to '\w+\([^']*\*&?\)'",
+        "a pointer is the address of all elements: x[i] is one of them",
+    ),
     (
         r"cannot convert '[^*]*' to '[^']*\*'",
         "a pointer is the address of all elements: write one of them, y[i] = ...",

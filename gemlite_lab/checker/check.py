@@ -23,6 +23,7 @@ from gemlite_lab.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
 from gemlite_lab.checker.dequant_pair import DEQUANT_PAIR
 from gemlite_lab.checker.dequant_pair_table import DEQUANT_PAIR_TABLE
 from gemlite_lab.checker.diagnosis import diagnosis
+from gemlite_lab.checker.doubtful_lines import doubtful_lines_named
 from gemlite_lab.checker.exercise import CheckFailed, clone, tensors_of
 from gemlite_lab.checker.floor_us import FLOOR_US
 from gemlite_lab.checker.four_codes import FOUR_CODES
@@ -83,6 +84,7 @@ def check(name, answer):
             runnable(exercise, answer, device) as runs,
             triton_answers.compiled_beside(exercise, answer, device) as compiling,
             compiled_for_gpu(exercise, answer, device) as what_was_not_compiled,
+            doubtful_lines_named(exercise, answer),
         ):
             first, *others = exercise.cases()
             fresh = exercise.fresh(secrets.randbelow(2**31))

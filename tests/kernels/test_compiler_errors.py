@@ -94,6 +94,13 @@ __global__ void mine(const float* x, float* y, int N) {
         ("y[i] = static_cast<float> i;", "static_cast<float>(n): what it converts is in parenth"),
         ("half h = x; y[i] = h;", "a pointer is no number: x[i] is one of its elements"),
         ("half h = 2.0f; y[i] = h * 2.0f;", "make a half a float first"),
+        ("half* h = x; y[i] = 0.0f;", "a pointer has the type of what it points at"),
+        ("const float* row = x[i];", "its address is &x[i]"),
+        ("const float* row = i;", "a number stands where an address is asked for"),
+        ("float y[i] = x[i];", "an element is written without, y[i] = ..."),
+        ("float y[i];", "needs the length of an array as a constant"),
+        ("y[2i] = x[i];", "C has no product without its sign"),
+        ("uint32 j = i; y[j] = x[i];", "without a sign a uint32_t"),
     ],
 )
 def test_the_first_mistakes_in_c_are_explained_on_their_own_line(line, advice):

@@ -1,0 +1,100 @@
+"""Lines of a CUDA text that often do not do what their writer meant.
+
+Each is legal C, and a right answer may have one: `check` names them where an answer is wrong.
+"""
+
+import re
+from contextlib import contextmanager
+
+from gemlite_edu.kernels.errors import KernelFault
+from gemlite_lab.checker.exercise import CheckFailed
+
+# (pattern of a line without its comment, how C reads it)
+_READ_OTHERWISE = (
+    (
+        r"[\w\])]\s*<=?\s*\w+\s*<=?(?!<)\s*\w",
+        "C compares the result of the first comparison, 0 or 1, with the last number: write "
+        "a <= b && b < c",
+    ),
+    (r"\b(2|10)\s*\^", "^ is the exclusive or of the bits: 2 to the power n is 1 << n"),
+    (r"\b__sync(threads|warp)\s*;", "without its () the barrier is named and not called"),
+    (
+        r"(?<![\w.])1\s*/\s*\d+(?![\d.ef])",
+        "whole numbers divide to a whole number, here 0: write 1.0f / 2",
+    ),
+)
+# Lines of a lesson's kernel of 8 bits, which the exercise asks for with 4.
+_OF_EIGHT_BITS = (
+    (r"\b128\b", "at 8 bits a tile is 128 wide; a word of 4-bit codes has 8 of them, for 32 lanes"),
+    (r"word\s*>>\s*24\b|&\s*(255|0x[fF]{2})\b", "this takes 8 bits of the word; a code has 4"),
+)
+_OF_EXERCISE = {"fused_gemv": _OF_EIGHT_BITS, "dequant_dot_4bit": _OF_EIGHT_BITS}
+_BLOCK_OR_DECLARED = re.compile(
+    r"[{}]|\b(?:float|double|half|X_T|SUM_T|u?int(?:32_t)?)\s+(\w+)\s*=[^=]"
+)
+_BARRIER = re.compile(r"\b(?:__syncthreads|stage_to_shared)\s*\(")
+_COMMENT = re.compile(r"//.*|/\*.*?\*/")
+
+
+@contextmanager
+def doubtful_lines_named(exercise, answer):
+    """Add the doubtful lines of a CUDA answer to an error that names no mistake."""
+    try:
+        yield
+    except (CheckFailed, KernelFault) as error:
+        is_named = "exactly what comes out when" in str(error)
+        may_be_told = exercise.is_kernel and not is_named
+        doubts = doubtful_lines(answer, exercise.name) if may_be_told else ()
+        if not doubts:
+            raise
+        raise type(error)("\n".join([str(error), *doubts])) from None
+
+
+def doubtful_lines(text, exercise=None):
+    """Sentences about the lines of a learner's CUDA text that may not do what they look like."""
+    lines = [_COMMENT.sub("", line) for line in text.strip("\n").splitlines()]
+    doubts = [
+        (number, says)
+        for number, line in enumerate(lines, 1)
+        for pattern, says in (*_READ_OTHERWISE, *_OF_EXERCISE.get(exercise, ()))
+        if re.search(pattern, line)
+    ]
+    doubts += [*_declared_again(lines), *_barriers_in_an_if(lines)]
+    return [
+        f"Look at line {number}, {lines[number - 1].strip()}\n{says}." for number, says in doubts
+    ]
+
+
+def _declared_again(lines):
+    """(line, sentence) for each variable that an inner block declares under an outer one's name."""
+    doubts, declared, depth = [], {}, 0
+    for number, line in enumerate(lines, 1):
+        for found in _BLOCK_OR_DECLARED.finditer(line):
+            name = found[1]
+            outer = declared.get(name)
+            if not name:
+                depth += 1 if found[0] == "{" else -1
+                declared = {name: place for name, place in declared.items() if place[0] <= depth}
+            elif outer and outer[0] < depth:
+                says = (
+                    f"this is a new {name}, which ends with its block; that of line {outer[1]} is"
+                )
+                doubts.append((number, f"{says} another: leave the type out to assign to it"))
+            else:
+                declared[name] = depth, number
+    return doubts
+
+
+def _barriers_in_an_if(lines):
+    """(line, sentence) for each barrier in a block that an if opens."""
+    doubts, opened = [], []
+    for number, line in enumerate(lines, 1):
+        if _BARRIER.search(line) and any(re.search(r"\bif\b", outer) for outer in opened):
+            says = "this waits for all threads of the block, and those that skip the if never come"
+            doubts.append((number, says))
+        for brace in re.findall("[{}]", line):
+            if brace == "{":
+                opened.append(line)
+            elif opened:
+                opened.pop()
+    return doubts

@@ -1,0 +1,59 @@
+"""Lines that often do not do what their writer meant are named where an answer is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from gemlite_lab import CheckFailed, check
+from gemlite_lab.checker.doubtful_lines import doubtful_lines
+
+RIGHT = sorted((Path(__file__).parent.parent / "right").glob("*/*.cu"))
+
+
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ("if (0 <= n < N) {", "with the last number: write a <= b && b < c"),
+        ("const int mask = 2 ^ W_NBITS - 1;", "^ is the exclusive or"),
+        ("  __syncthreads;", "without its () the barrier is named"),
+        ("y[n] = 1 / 2 * sum;", "whole numbers divide to a whole number"),
+        ("{ float sum = 1.0f; }\nfor (;;) {\n  float sum = 2.0f;\n}", None),
+        ("float sum = 0.0f;\nfor (;;) {\n  float sum = x[0];\n}", "that of line 1 is another"),
+        ("for (int j = 0; j < 8; ++j) sum += __shfl_down_sync(~0u, sum, 1 << j);", None),
+        ("const bool last = i < N && j < K; // 0 < i < N", None),
+        ("if (n < N) {\n  stage_to_shared(x, x_shared, K, K);\n}", "that skip the if never come"),
+        ("if (n < N) {\n  y[n] = 0.0f;\n}\n__syncthreads();", None),
+        ("y[n] = 1.0f / 2 * x[1];", None),
+        ("flags ^= 2; a = b ^ c;", None),
+    ],
+)
+def test_a_line_that_c_reads_otherwise_is_quoted(line, says):
+    doubts = doubtful_lines(line)
+    assert bool(doubts) == bool(says)
+    if says:
+        assert says in doubts[0] and doubts[0].startswith("Look at line ")
+
+
+def test_right_answers_have_hardly_any():
+    doubtful = [path for path in RIGHT if doubtful_lines(path.read_text())]
+    assert len(doubtful) <= len(RIGHT) // 20, doubtful
+
+
+def test_a_wrong_answer_with_such_a_line_is_told_of_it():
+    text = """
+__device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
+  float sum = 0.0f;
+  for (int j = 0; j < PACK_FACTOR; ++j) {
+    const uint32_t code = word >> (28 - 4 * j) & 15;
+    float sum = (code - zero) * to_float(x[32 * j]);
+  }
+  return sum;
+}
+"""
+    with pytest.raises(CheckFailed, match="line 5.*\n.*this is a new sum"):
+        check("dequant_dot_4bit", text)
+
+
+def test_a_line_of_the_lessons_8_bits_is_pointed_out_where_4_are_asked_for():
+    assert "a tile is 128 wide" in doubtful_lines("int tiles = ceil_div(K, 128);", "fused_gemv")[0]
+    assert not doubtful_lines("int tiles = ceil_div(K, 128);", "dequant_dot")
