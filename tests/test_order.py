@@ -151,7 +151,7 @@ def test_import_needs_no_torch_compiler_or_gpu():
 
 
 def test_no_compiler_gives_one_sentence(monkeypatch, tmp_path):
-    from gemlite_edu.runners.simulator.build import find_compiler
+    from gemlite_edu.runners.simulator.compilers import find_compiler
 
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)

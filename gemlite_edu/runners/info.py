@@ -40,7 +40,7 @@ def _or_why_not(fact):
 
 
 def _compiler():
-    from gemlite_edu.runners.simulator.build import find_compiler
+    from gemlite_edu.runners.simulator.compilers import find_compiler
 
     return _first_line([find_compiler(), "--version"])
 

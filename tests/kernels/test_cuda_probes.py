@@ -54,7 +54,7 @@ def simulator_errors(text, folder):
     source, header = folder / "probes.cpp", simulator.build.SHIM / "cuda_runtime.h"
     source.write_text(text, encoding="utf-8")
     flags += ["-fsyntax-only", "-fmax-errors=0", "-include", header]
-    command = [simulator.build.find_compiler(), *flags, source]
+    command = [simulator.compilers.find_compiler(), *flags, source]
     return subprocess.run(command, capture_output=True, text=True).stderr
 
 

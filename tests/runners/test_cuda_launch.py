@@ -10,7 +10,7 @@ import torch
 from gemlite_edu.kernels import sources
 from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.runners import cuda
-from gemlite_edu.runners.simulator.build import find_compiler
+from gemlite_edu.runners.simulator.compilers import find_compiler
 
 STREAM, GPU = 77, torch.device("cuda", 0)
 

@@ -5,14 +5,18 @@ import json
 import os
 import platform
 import re
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
 
 from gemlite_edu.kernels.compiler_errors import explain_compiler_error
-from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.runners.build_cache import cached_build, program_identity
+from gemlite_edu.runners.simulator.compilers import (
+    find_compiler,
+    find_instrumenting_compiler,
+    is_clang,
+)
+from gemlite_edu.runners.simulator.dynamic_arrays import define_dynamic_arrays, dynamic_arrays
 from gemlite_edu.runners.simulator.endless_loops import keep_conditions
 from gemlite_edu.runners.simulator.fills import (
     flag_to_list,
@@ -53,42 +57,11 @@ _GUARDING_FLAGS = (
     "-Wl,--wrap=memcpy -Wl,--wrap=memmove -Wl,--wrap=memset"
 ).split()
 _VECTOR_TYPE = re.compile(r"\b(?:u?(?:char|short|int|long|longlong)|float|double)[24]\b")
-_EXTERN_SHARED = re.compile(
-    r"extern\s+__shared__\s+(?:__align__\s*\([^)]*\)\s*)?([\w:]+(?:\s+[\w:]+)*?)\s+(\w+)\s*\[\s*\]"
-)
 # What `__constant__` says already, and C++ takes only once.
 _AROUND_CONSTANT = re.compile(
     r"(?:\b(?:const|static)\s+)*\b__constant__\b(?:\s+(?:const|static)\b)*"
 )
 _QUALIFIER = re.compile(r"\b(?:const|static)\b")
-
-
-def find_compiler():
-    """Path of the host's C++ compiler: $CXX, g++ or clang++. RuntimeError if there is none."""
-    for name in (os.environ.get("CXX"), "g++", "clang++"):
-        path = name and shutil.which(name)
-        if path:
-            return path
-    raise RuntimeError(
-        "no C++ compiler found, and the simulator compiles kernels with one: "
-        "install g++ (Debian, Ubuntu: sudo apt install g++), or set CXX"
-    )
-
-
-def find_instrumenting_compiler():
-    """Path of g++; the instruments were validated with its thread sanitizer only."""
-    for name in (os.environ.get("CXX"), "g++"):
-        path = name and shutil.which(name)
-        if path and not _is_clang(path):
-            return path
-    raise RuntimeError(
-        "no g++ found, and the simulator's instruments are built with it: "
-        "install g++ (Debian, Ubuntu: sudo apt install g++)"
-    )
-
-
-def _is_clang(path):
-    return "clang" in os.path.basename(os.path.realpath(path))
 
 
 def build_kernel(text, entry, defines, replace=None):
@@ -142,7 +115,7 @@ def _text_and_flags(library):
 
 
 def _instrumented_library(text, flags, replace=None):
-    dynamic_name = next(iter(_dynamic_arrays(text)), None)
+    dynamic_name = next(iter(dynamic_arrays(text)), None)
     compiler = find_instrumenting_compiler()
 
     def build(folder):
@@ -169,7 +142,7 @@ def partly_used_vectors(library):
 
 
 def _find_partly_used(text, flags, reads):
-    dynamic_name = next(iter(_dynamic_arrays(text)), None)
+    dynamic_name = next(iter(dynamic_arrays(text)), None)
     compiler = find_instrumenting_compiler()
 
     def build(folder):
@@ -198,7 +171,7 @@ def _build_instrumented(command, folder, dynamic_name, replace):
 
 def _prepare(text, entry, defines):
     text = _AROUND_CONSTANT.sub(lambda found: _QUALIFIER.sub(_blank, found[0]), text)
-    text = f"{text}{_define_dynamic_shared(text)}\n#include <bindings.h>\n"
+    text = f"{text}{define_dynamic_arrays(text)}\n#include <bindings.h>\n"
     flags = [*_KERNEL_FLAGS, f"-I{_HERE / 'shim'}", f"-DKERNEL={entry}"]
     return text, flags + [f"-D{name}={value}" for name, value in defines.items()]
 
@@ -217,7 +190,7 @@ def _compile_command(compiler, flags, folder, text):
     source = folder / "kernel.cpp"
     source.write_text(text, encoding="utf-8", errors="replace")
     header = SHIM / "cuda_runtime.h"
-    if not _is_clang(compiler):  # clang refuses the precompiled header instead of reading the text
+    if not is_clang(compiler):  # clang refuses the precompiled header instead of reading the text
         header = header_to_include(compiler, flags, SHIM, _hash_of_shim())
     return [compiler, *flags, "-include", header, source]
 
@@ -279,25 +252,3 @@ def _hash_of_instrumenting():
 
 def _hash(paths):
     return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
-
-
-def _dynamic_arrays(text):
-    """{name: element type} of the extern __shared__ arrays in `text`."""
-    return {name: element for element, name in _EXTERN_SHARED.findall(text)}
-
-
-def _define_dynamic_shared(text):
-    """Define `extern __shared__ T name[]` as large as a block may ask; CUDA sizes it at launch."""
-    arrays = _dynamic_arrays(text)
-    if len(arrays) > 1:
-        raise ValueError(
-            f"{' and '.join(arrays)} are all extern __shared__, and CUDA gives them one address: "
-            "declare one and point into it"
-        )
-    limit = SIMULATED.shared_bytes_per_block
-    definitions = "".join(
-        f"\nalignas(128) thread_local {element} {name}[{limit} / sizeof({element})];"
-        for name, element in arrays.items()
-    )
-    name = next(iter(arrays), "nullptr")
-    return f'{definitions}\nextern "C" void* sim_dynamic_shared() {{ return {name}; }}'

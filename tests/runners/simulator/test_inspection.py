@@ -174,7 +174,7 @@ def test_no_rows_is_nothing_to_inspect():
 
 
 def test_without_gxx_one_sentence_says_what_is_missing(monkeypatch, tmp_path):
-    from gemlite_edu.runners.simulator.build import find_instrumenting_compiler
+    from gemlite_edu.runners.simulator.compilers import find_instrumenting_compiler
 
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)

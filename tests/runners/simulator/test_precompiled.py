@@ -9,7 +9,7 @@ import pytest
 import gemlite_edu
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.runners import simulator
-from gemlite_edu.runners.simulator import build
+from gemlite_edu.runners.simulator import build, compilers
 from gemlite_edu.runners.simulator.instrument import INSTRUMENTED_FLAGS
 
 TEXT = """#include <cuda_fp16.h>
@@ -63,7 +63,7 @@ def test_its_functions_are_instantiated_in_it(tmp_path):
 
 def compile_command(text, defines, more, folder):
     text, flags = build._prepare(text, "kernel", defines)
-    compiler = build.find_instrumenting_compiler()
+    compiler = compilers.find_instrumenting_compiler()
     return [str(word) for word in build._compile_command(compiler, flags + more, folder, text)]
 
 
