@@ -23,6 +23,7 @@ _NAMES_OF = {
     "sandbox.triton_products": ("splitk_group_product", "splitk_scales_product"),
     "checker": ("CheckFailed", "check", "hint"),
     "checker.progress": ("course", "progress"),
+    "checker.rungs": ("rung",),
     "checker.workbook": ("give_up", "reset", "solution"),
 }
 _HOME = {name: module for module, names in _NAMES_OF.items() for name in names}

@@ -1,6 +1,5 @@
 """check(name, answer): run an answer on inputs that make wrong ones fail, and name the mistake."""
 
-import re
 import secrets
 from contextlib import nullcontext
 from functools import partial
@@ -32,6 +31,7 @@ from gemlite_lab.checker.fused_gemv import FUSED_GEMV
 from gemlite_lab.checker.gemv_revsplitk import GEMV_REVSPLITK
 from gemlite_lab.checker.integer_dot import INTEGER_DOT_EXERCISES
 from gemlite_lab.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
+from gemlite_lab.checker.notes import has_rungs
 from gemlite_lab.checker.order_of_atomics import other_orders, refuse_dependence_on_order
 from gemlite_lab.checker.pack import PACK
 from gemlite_lab.checker.pack_sparse import PACK_SPARSE
@@ -42,6 +42,7 @@ from gemlite_lab.checker.scaled_dot import SCALED_DOT_EXERCISES
 from gemlite_lab.checker.splitk_group import SPLITK_GROUP
 from gemlite_lab.checker.splitk_scales import SPLITK_SCALES
 from gemlite_lab.checker.triton_text import refuse_foreign, refuse_prints
+from gemlite_lab.checker.unfinished import refuse_stub, refuse_unfinished_rung, text_of_python
 from gemlite_lab.checker.unpack import UNPACK
 from gemlite_lab.checker.unpack_tile import UNPACK_TILE
 from gemlite_lab.checker.warp_reduce import WARP_REDUCE_SUM
@@ -64,7 +65,10 @@ _BY_LESSON = (
     *(FLOOR_US, ATTAINABLE_TFLOPS, *BENCHMARK_EXERCISES),
 )
 EXERCISES = {exercise.name: exercise for exercise in _BY_LESSON}
-STUB_MARK = "YOUR CODE HERE"
+_RUNGS = """\
+Easier starts, in a new cell, after `from gemlite_lab import rung`:
+  rung("{0}", "blanks")  our lines, the deciding expressions left blank
+  rung("{0}", "order")   all of our lines, shuffled"""
 _OWN_PACKAGES = ("gemlite_edu", "gemlite_lab")
 
 
@@ -125,6 +129,8 @@ def hint(name, level=1):
     hints = dict(enumerate(_find(name).hints, 1))
     if level in hints:
         print(hints[level])
+        if has_rungs(name):
+            print(_RUNGS.format(name))
     else:
         print(f'{name} has hints 1 to {len(hints)}: hint("{name}", {len(hints)}) says the most')
 
@@ -140,11 +146,8 @@ def _check_kind(exercise, answer):
         if not isinstance(answer, str):
             came = type(answer).__name__
             raise TypeError(f"{exercise.name} must be the text of a CUDA function, got {came}")
-        if re.search(rf"^\s*#\s*error {STUB_MARK}", answer, re.MULTILINE):
-            raise CheckFailed(
-                f"{exercise.name} is not written yet: put your code in place of the line "
-                f"'#error {STUB_MARK}'"
-            )
+        refuse_stub(exercise.name, answer)
+        refuse_unfinished_rung(exercise, answer)
     elif not callable(answer):
         raise TypeError(f"{exercise.name} must be a function, got {type(answer).__name__}")
     elif (getattr(answer, "__module__", None) or "").split(".")[0] in _OWN_PACKAGES:
@@ -154,12 +157,11 @@ def _check_kind(exercise, answer):
         )
     elif exercise.is_triton:
         text = triton_answers.text_of(exercise.name, answer)
-        if STUB_MARK in text:
-            raise CheckFailed(
-                f"{exercise.name} is not written yet: put your code in place of the line "
-                f"'#error {STUB_MARK}'"
-            )
+        refuse_stub(exercise.name, text)
+        refuse_unfinished_rung(exercise, text)
         refuse_foreign(exercise.name, text)
+    else:
+        refuse_unfinished_rung(exercise, text_of_python(answer))
 
 
 def _check_case(exercise, answer, case, device):

@@ -8,7 +8,7 @@ from textwrap import fill
 from gemlite_lab.checker import EXERCISES
 from gemlite_lab.lesson.course import lessons
 from gemlite_lab.lesson.course_table import markdown, plain, rows_of
-from gemlite_lab.lesson.record import SOLVED, states
+from gemlite_lab.lesson.record import SOLVED, rungs, states
 
 _ROOT = Path(__file__).parent.parent.parent
 _WIDTH = 100
@@ -28,7 +28,7 @@ def course():
 def progress():
     """Print, for each lesson that is begun and for the next one, what is solved, and what is not.
 
-    Then say which exercise comes next.
+    Then say which were solved from a rung, and which exercise comes next.
     """
     known = states()
     names = {lesson: exercises for lesson in lessons() if (exercises := _exercises(lesson))}
@@ -40,6 +40,13 @@ def progress():
     for first, second, rest in table:
         start = f"{first:{widths[0]}}  {second:{widths[1]}}  "
         print(fill(rest, _WIDTH, initial_indent=start, subsequent_indent=" " * len(start)))
+    from_a_rung = [
+        f"{name} ({which})"
+        for name, which in rungs().items()
+        if which != "all" and known.get(name) == SOLVED
+    ]
+    if from_a_rung:
+        print(fill(f"Solved from a rung: {', '.join(from_a_rung)}", _WIDTH))
     if upcoming:
         print(f"Next: {upcoming[1]}, in work/{upcoming[0].name}_exercises.ipynb")
     else:

@@ -2,11 +2,19 @@
 
 import json
 from datetime import datetime
+from difflib import unified_diff
+from pathlib import Path
+from textwrap import fill
 
 from gemlite_lab.checker import EXERCISES
+from gemlite_lab.checker.notes import note_of
 from gemlite_lab.lesson.copies import originals, text_of_copy
 from gemlite_lab.lesson.course import find_lesson
 from gemlite_lab.lesson.record import GIVEN_UP, SOLVED, record, states, workbook
+
+_RIGHT_ANSWERS = Path(__file__).parent.parent.parent / "tests" / "right"
+_LONG = 32
+_WIDTH = 100
 
 
 def reset(notebook):
@@ -52,14 +60,41 @@ def give_up(name):
 
 
 def solution(name):
-    """Show the solution of exercise `name`, once it is solved or given up."""
+    """Show our solution of exercise `name`, once it is solved or given up.
+
+    Below it stand the reason why it is so, and another right answer.
+    """
     _find(name)
     if states().get(name) not in (SOLVED, GIVEN_UP):
         raise ValueError(
             f'{name} is not solved yet: check("{name}", ...) first, or give_up("{name}")'
         )
-    shown = [line for line in _solution_text(name).splitlines() if "SOLUTION" not in line]
-    print("\n".join(shown))
+    note = note_of(name)
+    print(_ours(name).strip())
+    print(f"\n{fill(f'Why so: {note.why}', _WIDTH)}")
+    print(f"\n{fill(f'Another way: {note.other_is}', _WIDTH)}\n")
+    print(_other_way(name, note.other))
+
+
+def _ours(name):
+    return "\n".join(x for x in solution_text(name).splitlines() if "SOLUTION" not in x)
+
+
+def _other_way(name, file):
+    """The right answer in `file`, or of a long one the lines that differ from ours."""
+    text = (_RIGHT_ANSWERS / name / file).read_text().strip()
+    if len(text.splitlines()) <= _LONG:
+        return text
+    both = [_code(answer[answer.index(f"def {name}(") :]) for answer in (_ours(name), text)]
+    _, _, *lines = unified_diff(*both, n=1, lineterm="")
+    shown = ["..." if line.startswith("@@") else line for line in lines]
+    return "\n".join(["Lines with - are ours, lines with + take their place:", *shown])
+
+
+def _code(text):
+    """The lines of a Python function that are neither empty nor a docstring, without comments."""
+    lines = [line.partition("  #")[0] for line in text.splitlines()]
+    return [line for line in lines if line.strip() and '"""' not in line]
 
 
 def _written_by_the_learner():
@@ -72,8 +107,8 @@ def _find(name):
         raise ValueError(f"there is no solution of {name!r}; there are {', '.join(known)}")
 
 
-def _solution_text(name):
-    """The cell with a solution region, the last one up to the cell that checks `name`."""
+def solution_text(name):
+    """The text of the last cell with a solution region up to the cell that checks `name`."""
     path = _workbook() / "solutions" / find_lesson(EXERCISES[name].lesson).file
     region = None
     for cell in json.loads(path.read_text())["cells"]:

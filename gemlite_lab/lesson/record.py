@@ -1,7 +1,7 @@
-"""Records which exercises the learner has solved or given up.
+"""Records which exercises the learner has solved or given up, and from which rung.
 
 The record is the file $GEMLITE_EDU_PROGRESS, or work/progress.json in the workbook that contains
-the current folder; outside a workbook nothing is recorded.
+the current folder, with rungs.json beside it; outside a workbook nothing is recorded.
 """
 
 import json
@@ -22,13 +22,7 @@ def workbook():
 
 def states():
     """{exercise name: SOLVED or GIVEN_UP}."""
-    path = _path()
-    if path is None or not path.exists():
-        return {}
-    try:
-        return dict(json.loads(path.read_text()))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} is damaged ({error}): rename it to start afresh") from None
+    return _read(_path())
 
 
 def record(name, state):
@@ -36,15 +30,22 @@ def record(name, state):
 
     A solved exercise stays solved.
     """
-    path = _path()
-    known = states()
-    if path is None or known.get(name) == SOLVED:
-        return path is not None
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(json.dumps(known | {name: state}, indent=1))
-    unfinished.replace(path)
-    return True
+    path, known = _path(), states()
+    if path is not None and known.get(name) != SOLVED:
+        _write(path, known | {name: state})
+    return path is not None
+
+
+def rungs():
+    """{exercise name: the rung that was last taken for it, before it was solved}."""
+    return _read(place_beside("rungs.json"))
+
+
+def record_rung(name, which):
+    """Record that the learner takes the rung `which` of exercise `name`, unless it is solved."""
+    path = place_beside("rungs.json")
+    if path is not None and states().get(name) != SOLVED:
+        _write(path, rungs() | {name: which})
 
 
 def place_beside(name):
@@ -59,3 +60,19 @@ def _path():
         return Path(chosen)
     folder = workbook()
     return folder / "work" / "progress.json" if folder else None
+
+
+def _read(path):
+    if path is None or not path.exists():
+        return {}
+    try:
+        return dict(json.loads(path.read_text()))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged ({error}): rename it to start afresh") from None
+
+
+def _write(path, entries):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(json.dumps(entries, indent=1))
+    unfinished.replace(path)
