@@ -31,6 +31,7 @@ _NAMES_OF_COMPILER = (
 _COMPILER_HINTS = (
     ("SimSixteenBits", " (x has the type X_T: make it a float with to_float(...) first)"),
     ("discards qualifiers", " (const means: read it, do not write it)"),
+    ("variable length array", " (CUDA needs the length of an array as a constant)"),
     ("exception handling disabled", " (CUDA has no exceptions: no throw, no try)"),
     ("may be used uninitialized", " (give it a value where you declare it)"),
     ("no such instruction", _ASM),
@@ -68,7 +69,7 @@ def _hint(message, own, texts):
     named = _with_names_of_cuda(message)
     of_pointers = re.search(r"\w(?<!operator)\*", named)
     hints = [hint for mark, hint in _COMPILER_HINTS if mark in message]
-    if "SimSixteenBits" in message and of_pointers:
+    if ("SimSixteenBits" in message and of_pointers) or ("variable length" in message and own):
         hints = []
     if hints and ("SimSixteenBits" not in message or any("X_T" in text for text in texts.values())):
         return hints[0]
