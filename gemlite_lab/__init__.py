@@ -22,6 +22,8 @@ _NAMES_OF = {
     "draw": ("show",),
     "sandbox.triton_products": ("splitk_group_product", "splitk_scales_product"),
     "checker": ("CheckFailed", "check", "hint"),
+    "checker.assemble": ("assemble",),
+    "checker.own_page": ("own_page",),
     "checker.progress": ("course", "progress"),
     "checker.rungs": ("rung",),
     "checker.workbook": ("give_up", "reset", "solution"),

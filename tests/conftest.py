@@ -16,6 +16,7 @@ def pytest_configure(config):
     # A thousand answers and the notebooks are checked: nvcc looks only at those of its own tests.
     os.environ["GEMLITE_EDU_NVCC_BESIDE"] = "off"
     os.environ["GEMLITE_EDU_PREDICTIONS"] = "pass"  # nobody guesses in the lessons that nbval runs
+    os.environ["GEMLITE_EDU_PIECES"] = "ours"  # and nobody has answered the exercises
     config.addinivalue_line("markers", f"{EVERY_CASE}: minutes of cases; `-m {EVERY_CASE}` runs it")
     config.pluginmanager.register(ProcessorTime(is_worker=hasattr(config, "workerinput")))
     if config.getoption("nbval", False) and sys.platform == "linux":

@@ -80,6 +80,7 @@ def main(names):
         os.environ["GEMLITE_EDU_PROGRESS"] = f"{folder}/progress.json"
         os.environ["GEMLITE_EDU_NVCC_BESIDE"] = "off"  # its note depends on the machine
         os.environ["GEMLITE_EDU_PREDICTIONS"] = "pass"
+        os.environ["GEMLITE_EDU_PIECES"] = "ours"
         for path in paths or lessons():
             refresh(path)
             print(path)

@@ -48,6 +48,7 @@ from gemlite_lab.checker.unpack_tile import UNPACK_TILE
 from gemlite_lab.checker.warp_reduce import WARP_REDUCE_SUM
 from gemlite_lab.checker.words_of_lane import WORDS_OF_LANE
 from gemlite_lab.lesson import record
+from gemlite_lab.lesson.kept_answers import keep_answer
 from gemlite_lab.sandbox.sandbox import AnswerError
 
 _BY_LESSON = (
@@ -110,8 +111,16 @@ def check(name, answer):
         how = f"bit for bit in {exact} cases" if exact else within
         print(f"{name}: right{where}, {how}")
         print("".join(f"{line}\n" for line in lines if line), end=note)
-    if exercise.lesson and not record.record(name, record.SOLVED):
+    if exercise.lesson:
+        _record_solved(exercise, answer)
+
+
+def _record_solved(exercise, answer):
+    if not record.record(exercise.name, record.SOLVED):
         print("  (not recorded: the current folder is in no workbook)")
+    text = answer if exercise.is_kernel else text_of_python(getattr(answer, "fn", answer))
+    if text:
+        keep_answer(exercise.name, text, ".cu" if exercise.is_kernel else ".py")
 
 
 def _built_ahead(exercise, answer, cases, device):
