@@ -12,6 +12,7 @@ _NAMES_OF = {
     "lesson.llama": ("Cache", "Llama"),
     "lesson.one_row": ("one_row_kernel",),
     "lesson.parses": ("cut_unfinished", "parses"),
+    "lesson.mma": ("MMA",),
     "lesson.real_layer": ("LAYERS", "real_layer"),
     "lesson.small_llama": (
         *("bits_per_byte", "calibration", "encode", "held_out", "prompt", "small_llama"),

@@ -40,6 +40,7 @@ AS_SHIPPED = {
     "bug_3": "It would be right if each group were one whole tile.",
     "unpack_tile": "unpack_tile is not written yet",
     "gemv_revsplitk": "gemv_revsplitk is not written yet",
+    "mma_rows": "mma_rows is not written yet",
     "splitk_group": "It would be right if K were one chunk.",
     "quantize_tokens": "quantize_tokens returned None: write it, and return x_q, scales",
     "mixed_mm_transposed": "mixed_mm_transposed is not written yet",

@@ -72,6 +72,15 @@ def expand(kernel, replace=None):
     return "".join(_expand_file(f"{kernel}.cu", replace, seen=set()))
 
 
+def expand_header(file_name):
+    """The text of a header with local includes expanded.
+
+    >>> "constexpr int WARP_SIZE = 32;" in expand_header("tensor_core.cuh")
+    True
+    """
+    return "".join(_expand_file(file_name, {}, seen=set()))
+
+
 @cache
 def _words_around(kernel, holes):
     """The words of `kernel`, and of what launches it, but not those in these holes."""

@@ -31,6 +31,7 @@ from gemlite_lab.checker.fused_gemv import FUSED_GEMV
 from gemlite_lab.checker.gemv_revsplitk import GEMV_REVSPLITK
 from gemlite_lab.checker.integer_dot import INTEGER_DOT_EXERCISES
 from gemlite_lab.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
+from gemlite_lab.checker.mma_rows import MMA_ROWS
 from gemlite_lab.checker.notes import has_rungs
 from gemlite_lab.checker.order_of_atomics import other_orders, refuse_dependence_on_order
 from gemlite_lab.checker.pack import PACK
@@ -58,7 +59,7 @@ _BY_LESSON = (
     *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
     *INTEGER_DOT_EXERCISES,
     *(UNPACK_TILE, GEMV_REVSPLITK),
-    SPLITK_GROUP,
+    *(MMA_ROWS, SPLITK_GROUP),
     *(DEQUANT_PAIR, DEQUANT_PAIR_TABLE),
     QUANTIZE_TOKENS,
     *(MIXED_MM_TRANSPOSED, SPLITK_SCALES),

@@ -34,6 +34,8 @@ class SmallKernel:
     threads_for: function of (*sizes): the number of threads that have work. The grid has as many
         blocks as that takes.
     teaches: a function that a right answer has to call; its name may go on.
+    header: what the kernel may call, beside CUDA's own.
+    fixed: the sizes that are the same in all cases, in words, such as "M = 8, ".
     """
 
     name: str
@@ -44,6 +46,8 @@ class SmallKernel:
     hints: tuple[str, str, str]
     threads_for: Callable = lambda *sizes: prod(sizes)
     teaches: str = ""
+    header: str = ""
+    fixed: str = ""
 
     @cached_property
     def cases(self):
@@ -65,7 +69,7 @@ class SmallKernel:
         drawn = {name: draw(generator, *sizes) for name, draw in self.inputs.items()}
         named = ", ".join(f"{n} = {size}" for n, size in zip(_SIZE_NAMES, sizes, strict=False))
         blocks = -(-self.threads_for(*sizes) // threads)
-        label = f"{named}, {blocks} x {threads} threads{suffix}"
+        label = f"{self.fixed}{named}, {blocks} x {threads} threads{suffix}"
         launch = Launch((blocks, 1), threads, integers=tuple(sizes))
         return self._case_type(label, launch, **drawn)
 
@@ -82,12 +86,17 @@ class SmallKernel:
         if device != "cpu":
             return self._run_on_gpu(answer, case, y.to(device)).cpu()
         replace = {self.name: answer}
-        nvcc_beside.begin(with_headers(self.name, answer), case.launch, replace)
+        nvcc_beside.begin(self.source(answer), case.launch, replace)
         tensors = [Tensor(name, value) for name, value in tensors_of(case).items()]
         sizes = [Integer(size) for size in case.launch.integers]
         arguments = [*tensors, Tensor("y", y, is_output=True), *sizes]
         report = inspect_small(
-            self.name, answer, arguments, case.launch, builds_ahead.end_if_only_built
+            self.name,
+            answer,
+            arguments,
+            case.launch,
+            self.header,
+            builds_ahead.end_if_only_built,
         )
         report.raise_findings()
         if torch.equal(report.y, right) and self.teaches not in without_comments(answer):
@@ -97,13 +106,17 @@ class SmallKernel:
             )
         return report.y
 
+    def source(self, answer):
+        """The text that a compiler gets."""
+        return with_headers(self.name, answer, self.header)
+
     def _check_signature(self, answer):
         given = f"__global__ void {self.name}({self.parameters})"
         if _SPACES.sub("", given) not in _SPACES.sub("", without_comments(answer)):
             raise KernelTextError(f"{self.name} must keep its first line: {given} {{")
 
     def _run_on_gpu(self, answer, case, y):
-        source, capability = with_headers(self.name, answer), machine_of(y.device).capability
+        source, capability = self.source(answer), machine_of(y.device).capability
         library = cuda.build_kernel(source, self.name, {}, capability, {self.name: answer})
         inputs = [tensor.to(y.device) for tensor in tensors_of(case).values()]
         cuda.ReadyLaunch(library, case.launch, y.device)(pointers_of((*inputs, y)))

@@ -1,4 +1,4 @@
-"""Exercise of triton_gemm: repair splitk_group, a Split-K GEMM that takes wrong groups.
+"""Exercise of split_k: repair splitk_group, a Split-K GEMM that takes wrong groups.
 
 Inputs are exact, as in `grouped_cases`, and distinguish groups: in a row of W all pairs of scale
 and zero differ. The first case is the text's author's own; the text as it ships gets it right. One
@@ -192,7 +192,7 @@ def _with_groups_of_a_tile(case):
 
 SPLITK_GROUP = Exercise(
     name="splitk_group",
-    lesson="triton_gemm",
+    lesson="split_k",
     output="y",
     dtype=torch.float32,
     is_kernel=False,

@@ -4,11 +4,13 @@ from gemlite_lab.draw.bars import fraction_of_limit, ladder
 from gemlite_lab.draw.benchmarks import roofline, time_against_M
 from gemlite_lab.draw.bitnet_2bit import bitnet_2bit
 from gemlite_lab.draw.chunks import chunks
+from gemlite_lab.draw.dots import dots
 from gemlite_lab.draw.formats import warp_words, word
 from gemlite_lab.draw.fragments import fragments, owners
 from gemlite_lab.draw.groups import groups
 from gemlite_lab.draw.int4_pairs import int4_pairs
 from gemlite_lab.draw.lane_words import lane_words
+from gemlite_lab.draw.mma import mma
 from gemlite_lab.draw.number_lines import number_lines
 from gemlite_lab.draw.phases import timeline
 from gemlite_lab.draw.plane_tiles import plane_tiles
@@ -25,6 +27,7 @@ __all__ = [
     "bitnet_2bit",
     "chunks",
     "curves",
+    "dots",
     "fraction_of_limit",
     "fragments",
     "groups",
@@ -32,6 +35,7 @@ __all__ = [
     "int4_pairs",
     "ladder",
     "lane_words",
+    "mma",
     "number_lines",
     "owners",
     "plane_tiles",

@@ -23,9 +23,10 @@ _TYPES = {
 _INTEGER = re.compile(r"(?:const\s+)?int\s+(\w+)")
 
 
-def launch(text, blocks, threads, **arguments):
+def launch(text, blocks, threads, header="", **arguments):
     """Run the kernel in `text` with `blocks` blocks of `threads` threads each.
 
+    header: what the kernel may call, such as `MMA`.
     arguments: a contiguous CPU tensor for each pointer of the kernel and an int for each int, by
     the parameters' names. The kernel writes into the tensors of those pointers that are not const,
     which keep their numbers if the run breaks off. Prints each fault that the simulator finds.
@@ -39,27 +40,30 @@ def launch(text, blocks, threads, **arguments):
         )
     check_text(name, text)
     given = [_argument(*kind, key, arguments[key]) for key, kind in parameters.items()]
-    report = inspect_small(name, text, given, simulator.Launch((blocks, 1), threads))
+    report = inspect_small(name, text, given, simulator.Launch((blocks, 1), threads), header)
     for finding in report.findings:
         print(finding)
 
 
-def inspect_small(name, text, arguments, how, once_built=lambda: None):
+def inspect_small(name, text, arguments, how, header="", once_built=lambda: None):
     """The `Report` of a launch of the kernel `name` in a learner's text; lines are the text's own.
 
-    how: a `Launch`. once_built: called between compiling and running. Raises KernelTextError if the
-    text does not compile.
+    how: a `Launch`. header: what the kernel may call. once_built: called between compiling and
+    running. Raises KernelTextError if the text does not compile.
     """
-    source = with_headers(name, text)
+    source = with_headers(name, text, header)
     library = simulator.build_instrumented_kernel(source, name, {}, {name: text})
     once_built()
     return simulator.inspect_kernel(library, source, arguments, how, _TIME_LIMIT, f"{name}: {how}")
 
 
-def with_headers(name, text):
-    """The text as a compiler gets it: it knows half and uint32_t, and counts the text's lines."""
+def with_headers(name, text, header=""):
+    """The text as a compiler gets it: it knows half and uint32_t, and counts the text's lines.
+
+    header: what the text may call beside these.
+    """
     own_lines = text.removeprefix("\n")
-    return f'{_HEADERS}#line 1 "{name}"\n{own_lines}\n'
+    return f'{_HEADERS}{header}#line 1 "{name}"\n{own_lines}\n'
 
 
 def _signature(text):

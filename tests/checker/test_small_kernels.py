@@ -10,10 +10,13 @@ from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_lab.checker import EXERCISES, check
 from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
 from gemlite_lab.checker.exercise import tensors_of
+from gemlite_lab.checker.mma_rows import MMA_ROWS
 
 ROOT = Path(__file__).parent.parent.parent
 GUARD = (ROOT / "tests/right/cuda_guard/plain.cu").read_text()
-by_exercise = pytest.mark.parametrize("exercise", CUDA_C_EXERCISES, ids=lambda e: e.name)
+SMALL_KERNELS = (*CUDA_C_EXERCISES, MMA_ROWS)
+by_exercise = pytest.mark.parametrize("exercise", SMALL_KERNELS, ids=lambda e: e.name)
+of_cuda_c = pytest.mark.parametrize("exercise", CUDA_C_EXERCISES, ids=lambda e: e.name)
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +86,7 @@ def test_a_loop_that_does_not_end_is_stopped_within_seconds():
         check("cuda_guard", GUARD.replace("if (i < N)", "while (i < N)"))
 
 
-@by_exercise
+@of_cuda_c
 def test_the_learner_gets_at_most_fifteen_lines_and_writes_at_most_three(exercise):
     (path,) = ROOT.glob("solutions/*cuda_c.ipynb")
     cells = json.loads(path.read_text())["cells"]

@@ -1,4 +1,4 @@
-"""The small kernels of the lesson cuda_c on the GPU: right answers are right there too."""
+"""The small kernels of lessons on the GPU: right answers are right there too."""
 
 from pathlib import Path
 
@@ -9,8 +9,10 @@ from gemlite_edu.kernels.machine import machine_of
 from gemlite_edu.runners import cuda
 from gemlite_lab.checker import EXERCISES
 from gemlite_lab.lesson.launch import with_headers
+from gemlite_lab.lesson.mma import MMA
 
-ANSWERS = sorted(Path(__file__).parent.parent.glob("right/cuda_*/*.cu"))
+RIGHT = Path(__file__).parent.parent / "right"
+ANSWERS = sorted([*RIGHT.glob("cuda_*/*.cu"), *RIGHT.glob("mma_rows/*.cu")])
 
 
 def builds():
@@ -21,7 +23,8 @@ def builds():
 def build(path):
     name, text = path.parent.name, path.read_text()
     capability = machine_of(torch.device("cuda", 0)).capability
-    cuda.build_kernel(with_headers(name, text), name, {}, capability, {name: text})
+    source = with_headers(name, text, MMA if name == "mma_rows" else "")
+    cuda.build_kernel(source, name, {}, capability, {name: text})
 
 
 @pytest.mark.parametrize("path", ANSWERS, ids=lambda path: f"{path.parent.name}/{path.stem}")

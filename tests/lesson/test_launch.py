@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from gemlite_edu.kernels.errors import KernelTextError
-from gemlite_lab import launch
+from gemlite_lab import MMA, launch
 
 ADD = """
 __global__ void add(const float* x, float* y, int N) {
@@ -93,3 +93,16 @@ def test_a_text_without_a_kernel_is_refused():
 def test_a_parameter_that_launch_cannot_pass_is_refused():
     with pytest.raises(ValueError, match=r"a pointer or an int, such as float\* y, not float s$"):
         launch("__global__ void k(float s) {}", 1, 1, s=1.0)
+
+
+def test_a_header_gives_functions_and_faults_in_them_name_the_line_that_calls(capsys):
+    text = """
+__global__ void pairs(const half* x, uint32_t* y) {
+  y[threadIdx.x] = pair_at(x + 2 * threadIdx.x);
+}
+"""
+    y = torch.zeros(4, dtype=torch.int32)
+    launch(text, 1, 4, MMA, x=torch.arange(8.0).half(), y=y)
+    assert y.view(torch.float16).tolist() == list(range(8)) and capsys.readouterr().out == ""
+    launch(text.replace("2 *", "1 *"), 1, 4, MMA, x=torch.arange(8.0).half(), y=y)
+    assert capsys.readouterr().out.startswith("pairs, line 2: block (0, 0), thread 1 reads 4 bytes")
