@@ -34,6 +34,7 @@ AS_SHIPPED = {
     "dequant_dot_sparse": "dequant_dot_sparse is not written yet",
     "dequant_pair": "dequant_pair is not written yet",
     "dequant_pair_table": "dequant_pair_table is not written yet",
+    "who_takes": "who_takes returned None: write it, and return block, warp, turn",
     "dequant_dot_planes": "dequant_dot_planes is not written yet",
     "scaled_dot": "scaled_dot is not written yet",
     "bug_2": "It would be right if every zero-point were 0.",

@@ -47,6 +47,7 @@ from gemlite_lab.checker.unfinished import refuse_stub, refuse_unfinished_rung, 
 from gemlite_lab.checker.unpack import UNPACK
 from gemlite_lab.checker.unpack_tile import UNPACK_TILE
 from gemlite_lab.checker.warp_reduce import WARP_REDUCE_SUM
+from gemlite_lab.checker.who_takes import WHO_TAKES
 from gemlite_lab.checker.words_of_lane import WORDS_OF_LANE
 from gemlite_lab.lesson import record
 from gemlite_lab.lesson.kept_answers import keep_answer
@@ -61,6 +62,7 @@ _BY_LESSON = (
     *(UNPACK_TILE, GEMV_REVSPLITK),
     *(MMA_ROWS, SPLITK_GROUP),
     *(DEQUANT_PAIR, DEQUANT_PAIR_TABLE),
+    WHO_TAKES,
     QUANTIZE_TOKENS,
     *(MIXED_MM_TRANSPOSED, SPLITK_SCALES),
     *(FOUR_CODES, ALL_STEPS, FRAGMENT_SHAPE),

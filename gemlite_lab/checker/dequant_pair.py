@@ -1,4 +1,4 @@
-"""Exercise of to_the_memory_limit: write dequant_pair, the hole of gemv_a16wn_fast, for 4 bits."""
+"""Exercise of ladder_instructions: write dequant_pair, the hole of gemv_a16wn_fast, for 4 bits."""
 
 from functools import cache, partial
 
@@ -34,7 +34,7 @@ def _fresh(seed):
 
 DEQUANT_PAIR = Exercise(
     name=_NAME,
-    lesson="to_the_memory_limit",
+    lesson="ladder_instructions",
     output="y",
     dtype=torch.float16,
     is_kernel=True,

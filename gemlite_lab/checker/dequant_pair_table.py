@@ -1,4 +1,4 @@
-"""Exercise of to_the_memory_limit: write dequant_pair for indices into a table of levels."""
+"""Exercise of ladder_instructions: write dequant_pair for indices into a table of levels."""
 
 import re
 from dataclasses import replace
@@ -66,7 +66,7 @@ def _fresh(seed):
 
 DEQUANT_PAIR_TABLE = Exercise(
     name=_NAME,
-    lesson="to_the_memory_limit",
+    lesson="ladder_instructions",
     output="y",
     dtype=torch.float16,
     is_kernel=True,

@@ -3,15 +3,20 @@
 from gemlite_lab.draw.bars import fraction_of_limit, ladder
 from gemlite_lab.draw.benchmarks import roofline, time_against_M
 from gemlite_lab.draw.bitnet_2bit import bitnet_2bit
+from gemlite_lab.draw.block_anatomy import block_anatomy
 from gemlite_lab.draw.chunks import chunks
 from gemlite_lab.draw.dots import dots
+from gemlite_lab.draw.code_pairs import code_pairs
 from gemlite_lab.draw.formats import warp_words, word
 from gemlite_lab.draw.fragments import fragments, owners
+from gemlite_lab.draw.gemv_mma import gemv_mma
 from gemlite_lab.draw.groups import groups
+from gemlite_lab.draw.half_bits import half_bits
 from gemlite_lab.draw.int4_pairs import int4_pairs
 from gemlite_lab.draw.lane_words import lane_words
 from gemlite_lab.draw.mma import mma
 from gemlite_lab.draw.number_lines import number_lines
+from gemlite_lab.draw.overlap import overlap
 from gemlite_lab.draw.phases import timeline
 from gemlite_lab.draw.plane_tiles import plane_tiles
 from gemlite_lab.draw.planes import planes
@@ -21,9 +26,15 @@ from gemlite_lab.draw.rows import rows
 from gemlite_lab.draw.sparse import sparse_pairs, sparse_word
 from gemlite_lab.draw.steps import steps
 from gemlite_lab.draw.threads import threads
+from gemlite_lab.draw.warp_turns import warp_turns
 from gemlite_lab.draw.widths import time_against_bits
 
 __all__ = [
+    "warp_turns",
+    "half_bits",
+    "gemv_mma",
+    "code_pairs",
+    "block_anatomy",
     "bitnet_2bit",
     "chunks",
     "curves",
@@ -37,6 +48,7 @@ __all__ = [
     "lane_words",
     "mma",
     "number_lines",
+    "overlap",
     "owners",
     "plane_tiles",
     "planes",

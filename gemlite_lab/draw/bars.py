@@ -1,11 +1,10 @@
-"""Bars of measurements: the fraction of the memory's speed that kernels reach, and a ladder."""
+"""Measurements kernel by kernel: the fraction of the memory's speed as bars, a ladder as dots."""
 
 from gemlite_lab.bench import roofline
 from gemlite_lab.draw import measured
 from gemlite_lab.draw.canvas import COLORS, canvas, counted, display_png, legend
 
 _BAR_HEIGHT = 0.3  # inches, including the space to the next one
-_OVER_LINES = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8}
 
 
 @measured.readable
@@ -49,11 +48,11 @@ def fraction_of_limit(rows):
 def ladder(rows, order, peer=None):
     """The median times of the kernels named in `order` on one problem, and the limit of each.
 
-    The limit is the time to move the kernel's bytes at the read bandwidth of the same run. A bar
-    begins at the limit and ends at the time. A kernel that is slower than one before it has another
-    colour. Rows of other kernels are left out; for each kernel and problem the newest is drawn.
-    The weights may differ, so that fp16 can be a rung. peer: a row to compare with, drawn as a
-    line. Raises ValueError if a kernel has no time or several, or for several devices or shapes.
+    The limit is the time to move the kernel's bytes at the read bandwidth of the same run. Times
+    are dots and limits are marks, over log µs. A kernel that is slower than one before it has
+    another colour. Rows of other kernels are left out; for each kernel and problem the newest is
+    drawn. The weights may differ, so that fp16 can be a rung. peer: a row to compare with, drawn as
+    a line. Raises ValueError if a kernel has no time or several, or for several devices or shapes.
     """
     rungs = _rungs(measured.newest(rows), order)
     _check_one_problem(rungs if peer is None else [*rungs, peer])
@@ -65,7 +64,7 @@ def ladder(rows, order, peer=None):
     if peer:
         print(f"beside them: {_told(peer)}")
 
-    figure, axes = canvas(10, 1.5 + 1.5 * _BAR_HEIGHT * len(rungs))
+    figure, axes = canvas(10, 1.5 + _BAR_HEIGHT * len(rungs))
     legend(figure, _draw_rungs(axes, rungs, peer), ncols=3)
     axes.set(xlabel="µs of a call", title=title)
     text = f"{title}: a ladder of {counted(len(rungs), 'kernel')}, "
@@ -92,23 +91,21 @@ def _draw_groups(axes, groups, color_of, right):
 
 
 def _draw_rungs(axes, rungs, peer):
-    """Draw a bar from each limit to its time, over log µs, so that its length is their ratio.
+    """Draw a dot for each time and a mark at its limit, over log µs; the numbers stand beside them.
 
     Returns the artists that a legend explains.
     """
     explained = {}
     for y, (row, faster) in enumerate(zip(rungs, _times_faster(rungs), strict=True)):
-        limit_us = _limit_us(row)
-        color = COLORS[1] if faster and faster < 1 else COLORS[4]
-        bar = axes.barh(y, row.p50_us - limit_us, 0.7, limit_us, color=color)
-        if color == COLORS[1]:
-            explained["slower than one before it"] = bar
-        limit = axes.vlines(limit_us, y - 0.5, y + 0.5, color="black", linewidth=3)
+        color = COLORS[5] if faster and faster < 1 else COLORS[0]
+        dot = axes.scatter(row.p50_us, y, s=70, color=color, zorder=3)
+        explained["slower than one before it" if color == COLORS[5] else "time"] = dot
+        limit = axes.vlines(_limit_us(row), y - 0.4, y + 0.4, color="black", linewidth=3)
         text = f"{measured.microseconds(row.p50_us)} µs, {row.fraction:.0%} of the limit"
-        axes.text(1.04 * max(row.p50_us, limit_us), y, text, va="center", bbox=_OVER_LINES)
+        axes.text(1.02, y, text, va="center", transform=axes.get_yaxis_transform())
     explained["limit: its bytes at the read bandwidth measured"] = limit
     if peer:
-        line = axes.axvline(peer.p50_us, color=COLORS[5], linewidth=2, linestyle="--", zorder=0)
+        line = axes.axvline(peer.p50_us, color=COLORS[2], linewidth=2, linestyle="--", zorder=0)
         explained[measured.label(peer)] = line
     for text, handle in explained.items():
         handle.set_label(text)
@@ -119,12 +116,11 @@ def _draw_rungs(axes, rungs, peer):
 def _label_rungs(axes, rungs, peer):
     axes.set_yticks(range(len(rungs)), map(measured.label, rungs))
     axes.tick_params(axis="y", length=0)
-    left = min(map(_limit_us, rungs)) / 1.5
-    right = max(row.p50_us for row in [*rungs, *([peer] if peer else [])])
-    axes.set(xscale="log", xlim=(left, right * (right / left) ** 0.45))
-    axes.set(ylim=(len(rungs) - 0.4, -0.6))
-    measured.plain_numbers(axes.xaxis, (1, 2, 5))
-    axes.grid(axis="x", color=measured.GRID)
+    left = min(map(_limit_us, rungs)) / 1.15
+    right = max(row.p50_us for row in [*rungs, *([peer] if peer else [])]) * 1.15
+    axes.set(xscale="log", xlim=(left, right), ylim=(len(rungs) - 0.4, -0.6))
+    measured.plain_numbers(axes.xaxis, (1, 1.5, 2, 3, 5, 7))
+    axes.grid(color=measured.GRID)
 
 
 def _rungs(rows, order):

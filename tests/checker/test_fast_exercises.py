@@ -68,6 +68,6 @@ def test_the_table_is_that_of_the_notebook():
     levels = torch.tensor(NF4.levels).half()
     assert torch.equal(levels.double(), dequant_pair_table._LEVELS)
     bits = [f"0x{int(level.view(torch.int16)) & 0xFFFF:04x}" for level in levels]
-    notebook = (ROOT / "exercises" / find_lesson("to_the_memory_limit").file).read_text()
+    notebook = (ROOT / "exercises" / find_lesson("ladder_instructions").file).read_text()
     table = re.search(r"LEVELS\[16\] = \{(.*?)\}", notebook, re.DOTALL)[1]
     assert re.findall(r"0x\w{4}", table) == bits

@@ -1,4 +1,5 @@
 import pytest
+from matplotlib.collections import LineCollection, PathCollection
 from measured_rows import measured
 
 from gemlite_lab import draw
@@ -218,9 +219,10 @@ def test_a_ladder_beside_a_peer_as_text(printed, shown):
 def test_a_rung_slower_than_one_before_has_another_colour(drawn):
     rungs = [measured(name, us) for name, us in {"a": 400.0, "b": 200.0, "c": 300.0}.items()]
     draw.ladder(rungs, ["a", "b", "c"], peer=measured("peer", 120.0))
-    a, b, c = (bar.get_facecolor() for bar in drawn[0].axes[0].patches)
+    a, b, c = (dot.get_facecolor().tolist() for dot in dots(drawn[0]))
     assert a == b != c
     assert [text.get_text() for text in drawn[0].legends[0].get_texts()] == [
+        "time",
         "slower than one before it",
         "limit: its bytes at the read bandwidth measured",
         "peer W4 g128",
@@ -328,10 +330,23 @@ def test_a_bar_is_as_long_as_the_part_of_the_limit(drawn):
     assert slow.get_facecolor() != fast.get_facecolor()
 
 
-def test_a_rung_reaches_from_its_limit_to_its_time(drawn):
+def dots(figure):
+    return [found for found in figure.axes[0].collections if isinstance(found, PathCollection)]
+
+
+def test_a_rung_has_a_dot_at_its_time_and_a_mark_at_its_limit(drawn):
     draw.ladder(
         [*TWO, measured("other", 160.0, weights="W16", bytes=80_000_000)], ["slow", "other"]
     )
-    slow, other = drawn[0].axes[0].patches
-    assert (slow.get_x(), slow.get_width()) == (100, 300)
-    assert (other.get_x(), other.get_width()) == (80, 80)
+    assert [dot.get_offsets().tolist() for dot in dots(drawn[0])] == [[[400, 0]], [[160, 1]]]
+    marks = [found for found in drawn[0].axes[0].collections if isinstance(found, LineCollection)]
+    assert [mark.get_segments()[0][0][0] for mark in marks] == [100, 80]
+
+
+def test_the_numbers_of_a_ladder_stand_beside_its_lines(drawn):
+    draw.ladder(TWO, ["slow", "fast"], peer=measured("peer", 500.0))
+    axes = drawn[0].axes[0]
+    drawn[0].draw_without_rendering()
+    for text, told in zip(axes.texts, ("400.0 µs, 25% of the limit", "125.0 µs, 80%"), strict=True):
+        assert text.get_text().startswith(told)
+        assert text.get_window_extent().x0 > axes.get_window_extent().x1

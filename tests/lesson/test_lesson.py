@@ -112,6 +112,31 @@ def test_what_read_shows_still_compiles(shown):
     load("gemv_a16wn_fp32", nbits=4, replace={"dequant_dot": shown[0]})
 
 
+def test_lines_between_two_texts_have_the_numbers_of_their_file(shown):
+    read("gemv_fast_blocks.cuh", between=("while (tile < tiles)", "hand_in(totals"))
+    in_file = dict(enumerate(sources.read("gemv_fast_blocks.cuh").splitlines(), 1))
+    lines = numbered_lines(shown[0])
+    first, *_, last = lines
+    assert list(lines) == list(range(first, last + 1))
+    assert lines == {number: in_file[number] for number in lines}
+    assert "while (tile < tiles)" in lines[first] and "hand_in(totals" in lines[last]
+
+
+@pytest.mark.parametrize(
+    "between, why",
+    [
+        (("no such text", "}"), "must have one line with 'no such text', got 0"),
+        (("__syncthreads();", "}"), "must have one line with '__syncthreads();', got 2"),
+        (("__syncthreads();\n", "}"), "must have one line with .*, got 0"),
+        (("hand_in(totals", "while (tile"), "has no line with 'while .tile' after the one with"),
+    ],
+)
+def test_read_refuses_lines_that_it_cannot_find(between, why, shown):
+    with pytest.raises(ValueError, match=f"^gemv_fast_blocks.cuh {why.replace('()', '..')}"):
+        read("gemv_fast_blocks.cuh", between=between)
+    assert not shown
+
+
 def test_read_refuses_a_hole_that_is_not_there():
     with pytest.raises(ValueError, match="has no hole 'nothing'"):
         read("gemv_a16wn_fp32", hole="nothing")

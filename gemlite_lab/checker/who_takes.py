@@ -1,0 +1,127 @@
+"""Exercise of ladder_memory: write who_takes, the block, the warp and the turn of a step of W.
+
+The right output comes from the loop itself, turn by turn; the answer has to invert it.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+
+from gemlite_lab.checker.alike_numbers import alike
+from gemlite_lab.checker.exercise import CheckFailed, Exercise
+from gemlite_lab.draw.warp_turns import turns_of_warp
+from gemlite_lab.sandbox.many_calls import results
+
+_NAME = "who_takes"
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """`blocks` blocks of `warps` warps, at most `steps`, on tiles of so many steps."""
+
+    blocks: int
+    warps: int
+    tiles: int
+    steps: int
+
+    @property
+    def label(self):
+        of_blocks = f"{self.blocks} blocks of {self.warps} warps"
+        return f"{of_blocks}, {self.tiles} tiles of {self.steps} steps"
+
+
+def _cases():
+    base = _Launch(3, 4, 7, 6)
+    return [
+        base,
+        replace(base, blocks=2),
+        replace(base, warps=3),
+        replace(base, steps=7),
+        _Launch(2, 3, 5, 3),  # a turn for each tile
+        _Launch(1, 4, 3, 10),
+        _Launch(5, 2, 5, 9),  # one tile for each block
+        _Launch(4, 1, 9, 5),
+        _Launch(5, 16, 23, 40),
+        _Launch(2, 32, 5, 100),
+        _Launch(132, 3, 300, 4),
+    ]
+
+
+def _fresh(seed):
+    generator = torch.Generator().manual_seed(seed)
+    draw = [int(torch.randint(2, 9, (), generator=generator)) for _ in range(4)]
+    blocks, warps, more_tiles, more_steps = draw
+    launch = _Launch(blocks, warps, blocks + 3 * more_tiles, warps + more_steps)
+    base = _Launch(4, 6, 14, 12)
+    alikes = alike(vars(base), steps=dict.fromkeys(vars(base), 1))
+    others = (replace(base, **changed) for changed in alikes)
+    large = (
+        _Launch(100 + blocks, 2, 400 + more_tiles, 3),
+        _Launch(3, 32 + warps, 6, 100 + more_steps),
+    )
+    return [launch, *large, base, *filter(_is_possible, others)]
+
+
+def _is_possible(launch):
+    return launch.warps <= launch.steps and launch.blocks <= launch.tiles
+
+
+def _expected(launch):
+    who = torch.zeros(launch.tiles, launch.steps, 3, dtype=torch.int64)
+    for block in range(launch.blocks):
+        for warp in range(launch.warps):
+            turns = turns_of_warp(block, warp, **vars(launch))
+            for turn, (tile, step) in enumerate(turns):
+                who[tile, step] = torch.tensor([block, warp, turn])
+    return who, None
+
+
+def _run(answer, launch, device):
+    rest = launch.blocks, launch.warps, launch.steps
+    places = [(t, s) for t in range(launch.tiles) for s in range(launch.steps)]
+    returned = answer.run(results, [(*place, *rest) for place in places])
+    who = [_three(place, rest, found) for place, found in zip(places, returned, strict=True)]
+    return torch.tensor(who).view(launch.tiles, launch.steps, 3)
+
+
+def _three(place, rest, found):
+    """The answer's three numbers as a list of int."""
+    call = f"{_NAME}{(*place, *rest)}"
+    if found is None:
+        raise CheckFailed(f"{_NAME} returned None: write it, and return block, warp, turn")
+    if isinstance(found, torch.Tensor) and found.dim() == 1:
+        found = found.tolist()
+    if not isinstance(found, list | tuple) or len(found) != 3:
+        raise CheckFailed(f"{call} returned {found!r}: return three numbers, block, warp, turn")
+    plain = [value.item() if isinstance(value, torch.Tensor) else value for value in found]
+    if not all(type(value) is int or _is_whole(value) for value in plain):
+        raise CheckFailed(f"{call} returned {found!r}: all three are whole numbers")
+    return [int(value) for value in plain]
+
+
+def _is_whole(value):
+    return type(value) is float and value.is_integer()
+
+
+WHO_TAKES = Exercise(
+    name=_NAME,
+    lesson="ladder_memory",
+    output="who",
+    dtype=torch.int64,
+    is_kernel=False,
+    hints=(
+        "First the block alone. Which tiles are those of block 0, and which those of block 1? Then "
+        "forget the other blocks, and write down the block's own steps in the order in which its "
+        "warps take them.",
+        "How many steps has the block before this one: in its own tiles that came earlier, and in "
+        "this tile? A block's earlier tiles are blocks apart.",
+        "Number the block's own steps from 0: (its tiles before this one) * steps + step. Its "
+        "warps take these in turn, so warp 0 has numbers 0, warps, 2 * warps, and so on. Which "
+        "operations give the warp and the turn of a number?",
+    ),
+    cases=_cases,
+    fresh=_fresh,
+    expected=_expected,
+    run=_run,
+    runs_in="gemlite_lab.sandbox.many_calls",
+)
