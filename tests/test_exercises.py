@@ -23,6 +23,8 @@ AS_SHIPPED = {
     "cuda_lanes": "cuda_lanes is not written yet",
     "cuda_reverse": "cuda_reverse is not written yet",
     "warp_reduce_sum": "warp_reduce_sum is not written yet",
+    "cuda_transpose": "cuda_transpose is not written yet",
+    "cuda_two_buffers": "cuda_two_buffers is not written yet",
     "words_of_lane": "words_of_lane returned None: write it, and return words",
     "dequant_dot_4bit": "dequant_dot_4bit is not written yet",
     "fused_gemv": "fused_gemv is not written yet",

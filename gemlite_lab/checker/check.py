@@ -40,6 +40,7 @@ from gemlite_lab.checker.quantize_tokens import QUANTIZE_TOKENS
 from gemlite_lab.checker.runnable import error_of, runnable
 from gemlite_lab.checker.same_on_a_gpu import refuse_what_differs_on_a_gpu
 from gemlite_lab.checker.scaled_dot import SCALED_DOT_EXERCISES
+from gemlite_lab.checker.shared_kernels import SHARED_EXERCISES
 from gemlite_lab.checker.splitk_group import SPLITK_GROUP
 from gemlite_lab.checker.splitk_scales import SPLITK_SCALES
 from gemlite_lab.checker.triton_text import refuse_foreign, refuse_prints
@@ -55,6 +56,7 @@ from gemlite_lab.sandbox.sandbox import AnswerError
 
 _BY_LESSON = (
     *(PACK, UNPACK, *CUDA_C_EXERCISES, WARP_REDUCE_SUM),
+    *SHARED_EXERCISES,
     *(WORDS_OF_LANE, DEQUANT_DOT_4BIT, FUSED_GEMV),
     *(*DEQUANT_DOT_EXERCISES, DEQUANT_DOT_PLANES, *SCALED_DOT_EXERCISES),
     *(PACK_SPARSE, DEQUANT_DOT_SPARSE),

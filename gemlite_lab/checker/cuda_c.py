@@ -124,7 +124,7 @@ _ROWS = (
         inputs={"x": _floats()},
         right=lambda x: x.sum(1),
         launches=((64, 70, 70), (32, 5, 100), (64, 100, 3), (128, 200, 1)),
-        threads_for=lambda N, K: N,
+        blocks=lambda threads, N, K: -(-N // threads),
         hints=(
             "Where does your row begin? Row 1 begins behind the K elements of row 0.",
             "A loop over k from 0 to K - 1; each turn adds one element to sum.",

@@ -25,7 +25,7 @@ _KERNEL = SmallKernel(
     },
     right=lambda W, x: x.float() @ W.float().T,
     launches=((64, 96, 48), (32, 16, 16), (32, 64, 16), (128, 64, 272), (96, 48, 1040)),
-    threads_for=lambda N, K: N // _ROWS_OF_A_WARP * _WARP_SIZE,
+    blocks=lambda threads, N, K: -(-N // _ROWS_OF_A_WARP * _WARP_SIZE // threads),
     teaches="mma(",
     header=MMA,
     fixed=f"M = {_ROWS_OF_X}, ",

@@ -31,9 +31,10 @@ class SmallKernel:
     right: function of (*the inputs) that gives y with torch, bit for bit what the kernel must give.
     launches: ((threads of a block, *sizes), ...), one for each case; the first one is run a second
         time with other numbers, and once more with new numbers at each check.
-    threads_for: function of (*sizes): the number of threads that have work. The grid has as many
-        blocks as that takes.
-    teaches: a function that a right answer has to call; its name may go on.
+    blocks: function of (threads, *sizes) that gives the blocks of the grid.
+    teaches: a word that a right answer has to use; it may go on, as a function's name.
+    judge: function of (report, case) that raises CheckFailed if a right answer takes a way that the
+        exercise forbids.
     header: what the kernel may call, beside CUDA's own.
     fixed: the sizes that are the same in all cases, in words, such as "M = 8, ".
     """
@@ -44,8 +45,9 @@ class SmallKernel:
     right: Callable
     launches: tuple[tuple[int, ...], ...]
     hints: tuple[str, str, str]
-    threads_for: Callable = lambda *sizes: prod(sizes)
+    blocks: Callable = lambda threads, *sizes: -(-prod(sizes) // threads)
     teaches: str = ""
+    judge: Callable = lambda report, case: None
     header: str = ""
     fixed: str = ""
 
@@ -68,7 +70,7 @@ class SmallKernel:
         generator = torch.Generator().manual_seed(seed)
         drawn = {name: draw(generator, *sizes) for name, draw in self.inputs.items()}
         named = ", ".join(f"{n} = {size}" for n, size in zip(_SIZE_NAMES, sizes, strict=False))
-        blocks = -(-self.threads_for(*sizes) // threads)
+        blocks = self.blocks(threads, *sizes)
         label = f"{self.fixed}{named}, {blocks} x {threads} threads{suffix}"
         launch = Launch((blocks, 1), threads, integers=tuple(sizes))
         return self._case_type(label, launch, **drawn)
@@ -99,12 +101,17 @@ class SmallKernel:
             builds_ahead.end_if_only_built,
         )
         report.raise_findings()
-        if torch.equal(report.y, right) and self.teaches not in without_comments(answer):
+        if torch.equal(report.y, right):
+            self.judge(report, case)
+            self._check_what_it_teaches(answer)
+        return report.y
+
+    def _check_what_it_teaches(self, answer):
+        if self.teaches not in without_comments(answer):
             raise CheckFailed(
-                f"{self.name} gives the right numbers without {self.teaches}: call that function, "
+                f"{self.name} gives the right numbers without {self.teaches}: use it, "
                 "since this exercise is about it"
             )
-        return report.y
 
     def source(self, answer):
         """The text that a compiler gets."""

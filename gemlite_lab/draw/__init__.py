@@ -5,8 +5,8 @@ from gemlite_lab.draw.benchmarks import roofline, time_against_M
 from gemlite_lab.draw.bitnet_2bit import bitnet_2bit
 from gemlite_lab.draw.block_anatomy import block_anatomy
 from gemlite_lab.draw.chunks import chunks
-from gemlite_lab.draw.dots import dots
 from gemlite_lab.draw.code_pairs import code_pairs
+from gemlite_lab.draw.dots import dots
 from gemlite_lab.draw.formats import warp_words, word
 from gemlite_lab.draw.fragments import fragments, owners
 from gemlite_lab.draw.gemv_mma import gemv_mma
@@ -23,9 +23,12 @@ from gemlite_lab.draw.planes import planes
 from gemlite_lab.draw.plots import curves, histogram
 from gemlite_lab.draw.reports import request, show, side_by_side
 from gemlite_lab.draw.rows import rows
+from gemlite_lab.draw.shuffle_tree import shuffle_tree
 from gemlite_lab.draw.sparse import sparse_pairs, sparse_word
+from gemlite_lab.draw.staging import staging
 from gemlite_lab.draw.steps import steps
 from gemlite_lab.draw.threads import threads
+from gemlite_lab.draw.tile_banks import tile_banks
 from gemlite_lab.draw.warp_turns import warp_turns
 from gemlite_lab.draw.widths import time_against_bits
 
@@ -56,11 +59,14 @@ __all__ = [
     "roofline",
     "rows",
     "show",
+    "shuffle_tree",
     "side_by_side",
     "sparse_pairs",
     "sparse_word",
+    "staging",
     "steps",
     "threads",
+    "tile_banks",
     "time_against_M",
     "time_against_bits",
     "timeline",

@@ -1,26 +1,31 @@
 """A picture of block 0 between its barriers."""
 
-from gemlite_lab.draw.canvas import COLORS, canvas, counted, display_png, legend, rectangle
+from gemlite_lab.draw.canvas import FOUR_COLORS, canvas, counted, display_png, legend, rectangle
 
 # {kind: its index in Phase.requests, and its colour}, in the order in which data moves.
 _KINDS = {
-    "global loads": (0, COLORS[0]),
-    "shared stores": (3, COLORS[5]),
-    "shared loads": (2, COLORS[1]),
-    "global stores": (1, COLORS[4]),
+    "global loads": (0, FOUR_COLORS[0]),
+    "shared stores": (3, FOUR_COLORS[1]),
+    "shared loads": (2, FOUR_COLORS[2]),
+    "global stores": (1, FOUR_COLORS[3]),
 }
+_NONE = "#F2F2F2"
+_GAP = 0.5  # between phases, in columns
+_PHASE_WIDTH = len(_KINDS) + _GAP
+_MOST_WITH_NUMBERS = 8  # phases
+_DOTS_PER_INCH = 160
 _MOST_WARPS = 8
 _LABEL_ROWS = 2
 _LABEL_HEIGHT = 0.7  # in warps
-_CHARACTERS = 125  # of a label, along the axis
+_CHARACTERS = 125  # of labels, along the axis
 
 
 def timeline(report):
     """The requests of block 0's warps from barrier to barrier, at most 8 warps.
 
-    The axis counts a warp's requests, not time; within a phase they are sorted by kind. At a
-    barrier every warp waits for the warp with the most requests. Raises ValueError if block 0 made
-    no requests.
+    Each phase is a table: a row for each warp, a column for each kind of request. The order of the
+    phases is that of the run; nothing shows an order within a phase. Raises ValueError if block 0
+    made no requests.
     """
     if not any(map(sum, (counts for phase in report.phases for counts in phase.requests))):
         raise ValueError("block 0 made no request: there is nothing to draw")
@@ -47,38 +52,35 @@ def _print_table(report, warps):
 
 def _draw(phases, shown):
     labels = _LABEL_HEIGHT * _LABEL_ROWS * (len(phases) > 1)
-    figure, axes = canvas(10, 1.2 + 0.25 * (shown + labels))
-    start, barriers = 0, []
-    for number, phase in enumerate(phases, 1):
-        end = start + max(map(sum, phase.requests))
+    figure, axes = canvas(10, 1.0 + 0.27 * (shown + labels), _DOTS_PER_INCH)
+    barriers = []
+    for number, phase in enumerate(phases):
+        start = number * _PHASE_WIDTH
         for warp, counts in enumerate(phase.requests[:shown]):
-            _draw_warp(axes, warp, start, counts)
-            if number < len(phases):
-                axes.add_patch(_waiting(start + sum(counts), warp - 0.4, end - start - sum(counts)))
-        if number < len(phases):
-            barriers.append((end, phase.place))
-        start = end
-    _draw_barriers(axes, barriers, start, shown)
-    top = -0.5 - labels
-    axes.set(xlim=(0, start), ylim=(shown - 0.5, top), yticks=range(shown), ylabel="warp")
-    axes.set_xlabel("requests of a warp; not time")
-    axes.spines[["top", "right"]].set_visible(False)
+            _draw_warp(axes, warp, start + _GAP / 2, counts, len(phases) <= _MOST_WITH_NUMBERS)
+        if number:
+            barriers.append((start, phases[number - 1].place))
+    total = len(phases) * _PHASE_WIDTH
+    _draw_barriers(axes, barriers, total, shown)
+    axes.set(xlim=(0, total), ylim=(shown - 0.5, -0.5 - labels), ylabel="warp")
+    axes.set_yticks(range(shown))
+    middles = [(number + 0.5) * _PHASE_WIDTH for number in range(len(phases))]
+    names = [f"phase {number}" if len(phases) < 10 else "" for number in range(1, len(phases) + 1)]
+    axes.set_xticks(middles, names)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
     handles = [rectangle(0, 0, 1, 1, color, label=kind) for kind, (_, color) in _KINDS.items()]
-    legend(figure, [*handles, _waiting(0, 0, 1, label="waits")])
+    legend(figure, [*handles, rectangle(0, 0, 1, 1, _NONE, label="no request")])
     what = f"{counted(shown, 'warp')} of block 0 in {counted(len(phases), 'phase')}"
     display_png(figure, f"Requests of {what}, from barrier to barrier")
 
 
-def _draw_warp(axes, warp, start, counts):
-    for i, color in _KINDS.values():
-        axes.add_patch(rectangle(start, warp - 0.4, counts[i], 0.8, color, edge="none"))
-        start += counts[i]
-
-
-def _waiting(x, y, width, label=None):
-    waiting = rectangle(x, y, width, 0.8, "#F2F2F2", edge="#AAAAAA", label=label)
-    waiting.set(hatch="////", linewidth=0)
-    return waiting
+def _draw_warp(axes, warp, start, counts, with_numbers):
+    """One cell for each kind of request."""
+    for column, (i, color) in enumerate(_KINDS.values()):
+        axes.add_patch(rectangle(start + column, warp - 0.4, 1, 0.8, color if counts[i] else _NONE))
+        if counts[i] and with_numbers:
+            axes.text(start + column + 0.5, warp, counts[i], ha="center", va="center", fontsize=8)
 
 
 def _draw_barriers(axes, barriers, total, shown):

@@ -13,7 +13,7 @@ def request(report, name, op="load", which="first"):
     """One request of a warp for the tensor or shared array `name`.
 
     Global memory: the lanes above the sectors of 32 bytes that they touch. Shared memory: the
-    words of 4 bytes that each bank delivers, wavefront by wavefront.
+    cells of 4 bytes that each bank delivers, wavefront by wavefront.
     op: "load" or "store". which: "first", at the earliest line in the text, or "costliest", with
     the most sectors or wavefronts. Raises ValueError if `report` has no such request.
     """

@@ -1,4 +1,7 @@
-"""Pictures of the memory that one warp request touches: global sectors, or shared banks."""
+"""Pictures of the memory that one warp request touches: global sectors, or shared banks.
+
+A cell is the 4 bytes that a bank delivers at once; CUDA's documents call it a word of 32 bits.
+"""
 
 from collections import defaultdict
 
@@ -146,7 +149,7 @@ def _lanes_at_once(bytes_of, bytes_each, writes):
 
 
 class BankPicture:
-    """The words that the banks of shared memory deliver, wavefront by wavefront.
+    """The cells that the banks of shared memory deliver, wavefront by wavefront.
 
     bytes_of: {lane: its first byte}. A scale is the height of a wavefront, in inches.
     """
@@ -155,16 +158,16 @@ class BankPicture:
 
     def __init__(self, bytes_of, bytes_each, writes):
         self.lanes_at_once = _lanes_at_once(bytes_of, bytes_each, writes)
-        self.phases = defaultdict(lambda: [{} for _ in range(_BANKS)])  # {word: its lanes} per bank
+        self.phases = defaultdict(lambda: [{} for _ in range(_BANKS)])  # {cell: its lanes} per bank
         for lane, first in sorted(bytes_of.items()):
             phase = self.phases[lane // self.lanes_at_once]
-            for word in range(first // _BANK_BYTES, (first + bytes_each - 1) // _BANK_BYTES + 1):
-                phase[word % _BANKS].setdefault(word, []).append(lane)
+            for cell in range(first // _BANK_BYTES, (first + bytes_each - 1) // _BANK_BYTES + 1):
+                phase[cell % _BANKS].setdefault(cell, []).append(lane)
         self.cost = sum(self._wavefronts(phase) for phase in self.phases.values())
 
     @staticmethod
     def _wavefronts(phase):
-        return max(len(words) for words in phase)
+        return max(len(cells) for cells in phase)
 
     def _lanes(self, number):
         first = number * self.lanes_at_once
@@ -174,7 +177,7 @@ class BankPicture:
         lines = []
         for number, phase in self.phases.items():
             lanes = f"{self._lanes(number)}, " if self.lanes_at_once < _WARP_SIZE else ""
-            lines.append(f"{lanes}distinct words per bank: {[len(words) for words in phase]}")
+            lines.append(f"{lanes}distinct cells per bank: {[len(cells) for cells in phase]}")
         return "\n".join([*lines, self.title])
 
     @property
@@ -183,7 +186,7 @@ class BankPicture:
 
     @property
     def alternative_text(self):
-        return f"The words that each of 32 banks delivers in {self.title}"
+        return f"The cells that each of 32 banks delivers in {self.title}"
 
     @staticmethod
     def common_scale(pictures):
@@ -196,16 +199,16 @@ class BankPicture:
     def legend():
         return [
             rectangle(
-                0, 0, 1, 1, PALE[0], label="a word with the lane that asks for it, ×n: n lanes"
+                0, 0, 1, 1, PALE[0], label="a cell with the lane that asks for it, ×n: n lanes"
             ),
-            rectangle(0, 0, 1, 1, PALE[1], label="a word that waits: its bank was busy"),
+            rectangle(0, 0, 1, 1, PALE[1], label="a cell that waits: its bank was busy"),
         ]
 
     def draw(self, axes, scale):
         start = 0
         for number, phase in self.phases.items():
-            for bank, words in enumerate(phase):
-                for turn, lanes in enumerate(words.values()):
+            for bank, cells in enumerate(phase):
+                for turn, lanes in enumerate(cells.values()):
                     label = str(lanes[0]) if len(lanes) == 1 else f"×{len(lanes)}"
                     color = PALE[min(turn, 1)]
                     box(axes, bank, start + turn, 1, color, label, fontsize=min(7, scale * 48))

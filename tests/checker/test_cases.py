@@ -9,9 +9,10 @@ from gemlite_lab.checker import EXERCISES, cases
 from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
 from gemlite_lab.checker.exercise import clone
 from gemlite_lab.checker.laid_otherwise import as_parts, as_transposes
+from gemlite_lab.checker.shared_kernels import SHARED_EXERCISES
 
 NAMES = list(EXERCISES)
-SMALL = {exercise.name for exercise in CUDA_C_EXERCISES}
+SMALL = {exercise.name for exercise in (*CUDA_C_EXERCISES, *SHARED_EXERCISES)}
 GEMVS = [name for name in NAMES if EXERCISES[name].output == "y" and name not in SMALL]
 LOW_BIT = [name for name in NAMES if name.startswith(("pack", "unpack", "dequant_dot"))]
 

@@ -17,12 +17,13 @@ from gemlite_edu.packing import pack_warped_int32, unpack_warped_int32
 from gemlite_lab.checker import EXERCISES, STUB_MARK, CheckFailed, check, hint
 from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
 from gemlite_lab.checker.exercise import number, tensors_of
+from gemlite_lab.checker.shared_kernels import SHARED_EXERCISES
 from gemlite_lab.checker.wrong_answers import as_answer
 
 RIGHT = Path(__file__).parent.parent / "right"
 PACK = EXERCISES["pack"]
 _FP32 = "gemv_a16wn_fp32"
-_SMALL = {exercise.name for exercise in CUDA_C_EXERCISES}
+_SMALL = {exercise.name for exercise in (*CUDA_C_EXERCISES, *SHARED_EXERCISES)}
 _OF_PRODUCTS = [e.name for e in EXERCISES.values() if e.output == "y" and e.name not in _SMALL]
 
 

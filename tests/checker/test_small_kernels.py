@@ -1,6 +1,7 @@
 """Exercises of a few lines: their cases, and what is asked of a text besides its output."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,14 @@ from gemlite_lab.checker import EXERCISES, check
 from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
 from gemlite_lab.checker.exercise import tensors_of
 from gemlite_lab.checker.mma_rows import MMA_ROWS
+from gemlite_lab.checker.shared_kernels import SHARED_EXERCISES
 
 ROOT = Path(__file__).parent.parent.parent
 GUARD = (ROOT / "tests/right/cuda_guard/plain.cu").read_text()
-SMALL_KERNELS = (*CUDA_C_EXERCISES, MMA_ROWS)
+SMALL_KERNELS = (*CUDA_C_EXERCISES, *SHARED_EXERCISES, MMA_ROWS)
 by_exercise = pytest.mark.parametrize("exercise", SMALL_KERNELS, ids=lambda e: e.name)
 of_cuda_c = pytest.mark.parametrize("exercise", CUDA_C_EXERCISES, ids=lambda e: e.name)
+BLOCKS_OF_64 = {"cuda_reverse", "cuda_two_buffers"}
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +44,7 @@ def test_the_cases_have_several_blocks_and_other_numbers_in_one_shape(exercise):
 @by_exercise
 def test_block_sizes_change_except_where_the_text_fixes_them(exercise):
     sizes = {case.launch.threads for case in exercise.cases()}
-    assert sizes == {64} if exercise.name == "cuda_reverse" else len(sizes) > 1
+    assert sizes == {64} if exercise.name in BLOCKS_OF_64 else len(sizes) > 1
 
 
 @pytest.mark.parametrize("name", ["guard", "ratio", "half", "row_column", "row_sum", "pack"])
@@ -59,6 +62,19 @@ def test_products_of_halves_exceed_what_a_half_holds():
         assert (case.a * case.b).isinf().any() and right.isfinite().all()
         exact = case.a.double() * case.b.double() + case.c.double()
         assert torch.equal(exact.float().double(), exact)  # so a fused product is right too
+
+
+@pytest.mark.parametrize("exercise", SHARED_EXERCISES, ids=lambda e: e.name)
+def test_numbers_in_shared_memory_need_more_bits_than_a_half_and_a_fraction(exercise):
+    for case in exercise.cases():
+        assert not torch.equal(case.x.half().float(), case.x)
+        assert not torch.equal(case.x.int().float(), case.x)
+        right, _ = exercise.expected(case)
+        assert torch.equal(right.double(), exercise.expected(as_double(case))[0])
+
+
+def as_double(case):
+    return replace(case, x=case.x.double())
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,9 @@ def test_each_function_shows_one_picture(packaged, shown):
         (draw.request, packaged["shared"], "x_shared"),
         (draw.side_by_side, {name: packaged[name] for name in ("naive", "4 bits")}, "W"),
         (draw.timeline, packaged["shared"]),
+        (draw.staging,),
+        (draw.tile_banks, (32, 33)),
+        (draw.shuffle_tree, range(8)),
     ]
     for number, (function, *arguments) in enumerate(calls, 1):
         function(*arguments)
@@ -189,7 +192,7 @@ def test_a_request_to_shared_memory_says_what_each_bank_delivers(width, expected
     assert request == (
         "costliest load of tile: block 0, warp 0, 32 of 32 lanes active, 4 bytes each"
     )
-    assert [banks, wavefronts] == [f"distinct words per bank: {expected[0]}", expected[1]]
+    assert [banks, wavefronts] == [f"distinct cells per bank: {expected[0]}", expected[1]]
 
 
 def test_a_request_of_16_bytes_is_told_by_8_lanes(capsys):
@@ -197,8 +200,8 @@ def test_a_request_of_16_bytes_is_told_by_8_lanes(capsys):
     _, _, *rest = capsys.readouterr().out.splitlines()
     lanes = [[1, 1, 1, 1, 0, 0, 0, 0] * 4, [2, 2, 2, 2, 0, 0, 0, 0] * 4]
     assert rest == [
-        f"lanes 16 to 23, distinct words per bank: {lanes[0]}",
-        f"lanes 24 to 31, distinct words per bank: {lanes[1]}",
+        f"lanes 16 to 23, distinct cells per bank: {lanes[0]}",
+        f"lanes 24 to 31, distinct cells per bank: {lanes[1]}",
         "3 wavefronts",
     ]
 
@@ -322,3 +325,27 @@ def test_without_requests_there_is_no_timeline(phases, shown):
     with pytest.raises(ValueError, match="^block 0 made no request: there is nothing to draw$"):
         draw.timeline(of_phases(*phases))
     assert not shown
+
+
+def test_the_banks_of_a_column(shown, capsys):
+    draw.tile_banks((32, 33), rows=3, picked=1)
+    assert capsys.readouterr().out.splitlines() == [
+        "32 columns: column 1 of rows 0 to 2 is in banks [1, 1, 1]",
+        "33 columns: column 1 of rows 0 to 2 is in banks [1, 2, 3]",
+    ]
+    with pytest.raises(ValueError, match="^column 32 is not in an array of 32 columns$"):
+        draw.tile_banks((33, 32), picked=32)
+    assert len(shown) == 1
+
+
+def test_the_tree_ends_with_the_sum_in_lane_0(shown, capsys):
+    draw.shuffle_tree([5, 6, 7, 8])
+    assert capsys.readouterr().out.splitlines() == [
+        "start    : lane 0 5, lane 1 6, lane 2 7, lane 3 8",
+        "offset 2 : lane 0 12, lane 1 14",
+        "offset 1 : lane 0 26",
+    ]
+    for values in ([], [1], range(12), range(32)):
+        with pytest.raises(ValueError, match=f"2, 4, 8 or 16 lanes, got {len(values)} values"):
+            draw.shuffle_tree(values)
+    assert len(shown) == 1
