@@ -1,4 +1,4 @@
-"""Exercise of w2a8_tensor_cores: write four_codes, with which two kernels decode BitNet's words."""
+"""Exercise of ternary_packing: write four_codes, with which two kernels decode BitNet's words."""
 
 from dataclasses import replace
 from functools import cache, partial
@@ -53,7 +53,7 @@ def _run(answer, case, device):
 
 FOUR_CODES = Exercise(
     name=_NAME,
-    lesson="w2a8_tensor_cores",
+    lesson="ternary_packing",
     output="y",
     dtype=torch.int64,
     is_kernel=True,

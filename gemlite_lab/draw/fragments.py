@@ -41,23 +41,26 @@ __global__ void kernel(const signed char* x, const signed char* W, const int* y,
 """
 
 
-def fragments(shape="16x16x16"):
+def fragments(shape="16x16x16", lane=5):
     """The lanes that hold x (M x 16), W (N x 16) and y (M x N) of one warp's product.
 
     shape: M x N x K of the fragment: "8x32x16", "16x16x16" or "32x8x16". A box groups neighbours
     that one lane holds; its colour is their place in the lane's part: the first ones, the next, and
-    so on. CUDA leaves this order open; the picture shows the simulator's, which an H200 had too.
-    Raises ValueError for another shape.
+    so on. What `lane` holds is framed. CUDA leaves this order open; the picture shows the
+    simulator's, which an H200 had too.
+    Raises ValueError for another shape or lane.
     """
     if shape not in FRAGMENTS:
         raise ValueError(f"shape must be {', '.join(FRAGMENTS)}, got {shape!r}")
+    if lane not in range(_WARP_SIZE):
+        raise ValueError(f"lane must be 0 to {_WARP_SIZE - 1}, got {lane!r}")
     pictures = {name: _boxes(cells) for name, cells in owners(shape).items()}
     counts = ", ".join(
         f"{sum(len(b.cells) for b in boxes if b.lane == 0)} of {n}" for n, boxes in pictures.items()
     )
     print(f"{shape}: a lane holds {counts}")
     _print_lanes(pictures)
-    _draw(pictures, shape, counts)
+    _draw(pictures, shape, counts, lane)
 
 
 def owners(shape):
@@ -148,7 +151,7 @@ def _period(lanes, size, axis):
     return next(step for step in range(1, size + 1) if is_period(step))
 
 
-def _draw(pictures, shape, counts):
+def _draw(pictures, shape, counts, framed):
     from matplotlib.figure import Figure
 
     sizes = [
@@ -162,7 +165,10 @@ def _draw(pictures, shape, counts):
     for axes, (rows, columns), (name, boxes) in zip(panels, sizes, pictures.items(), strict=True):
         for box in boxes:
             color = FOUR_COLORS[box.number % len(FOUR_COLORS)]
-            axes.add_patch(rectangle(box.column, box.row, box.width, box.height, color))
+            patch = rectangle(box.column, box.row, box.width, box.height, color)
+            if box.lane == framed:
+                patch.set(edgecolor="black", linewidth=2, zorder=2)
+            axes.add_patch(patch)
             middle = box.column + box.width / 2, box.row + box.height / 2
             size = _FONT_SIZE if box.width > 1 else _SMALL_FONT_SIZE
             axes.text(*middle, box.lane, ha="center", va="center", fontsize=size)
@@ -172,4 +178,4 @@ def _draw(pictures, shape, counts):
         axes.set_xticks(range(0, columns + 1, 4))
         axes.set_yticks(range(0, rows + 1, 4))
         axes.set_title(name)
-    display_png(figure, f"Fragments of {shape}, the lane in each box: a lane holds {counts}")
+    display_png(figure, f"Fragments of {shape}, lane {framed} framed: a lane holds {counts}")

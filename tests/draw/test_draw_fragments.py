@@ -107,7 +107,7 @@ def test_the_text_says_the_same(shape, capsys):
 def test_it_shows_one_picture(shown):
     fragments("32x8x16")
     (picture,) = shown
-    start = "Fragments of 32x8x16, the lane in each box: "
+    start = "Fragments of 32x8x16, lane 5 framed: "
     assert picture.alt == f"{start}a lane holds 16 of x, 4 of W, 8 of y"
 
 
@@ -116,3 +116,24 @@ def test_another_shape_is_refused(shape, shown):
     with pytest.raises(ValueError, match="^shape must be 8x32x16, 16x16x16, 32x8x16, got"):
         fragments(shape)
     assert not shown
+
+
+@pytest.mark.parametrize("lane", [0, 31])
+def test_what_one_lane_holds_is_framed(lane, figures):
+    fragments("8x32x16", lane)
+    for axes, cells in zip(figures[0].axes, owners("8x32x16").values(), strict=True):
+        boxes = zip(axes.patches, axes.texts, strict=True)
+        framed = {int(text.get_text()) for patch, text in boxes if is_framed(patch)}
+        assert framed == {lane}
+        count = sum(is_framed(p) * round(p.get_width() * p.get_height()) for p in axes.patches)
+        assert count == len(cells) // 32
+
+
+def is_framed(patch):
+    return patch.get_linewidth() == 2
+
+
+@pytest.mark.parametrize("lane", [-1, 32, None])
+def test_a_lane_outside_the_warp_is_refused(lane):
+    with pytest.raises(ValueError, match="lane must be 0 to 31"):
+        fragments("8x32x16", lane)
