@@ -31,8 +31,6 @@ KNOWN = {
     "programs, BLOCK_N = 512",
     "outputs that change with the order, float32",
     "outputs that change with the order, fp16",
-    "error with one scale / with a scale for each token",
-    "error with NF4 / error with integers",
 }
 _NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)(?=[fx%]?(?!\w))")
 _FORMAT = re.compile(r":[<>^+,]?\d*,?(?:\.\d+)?[defg%]\}")
