@@ -8,6 +8,7 @@ from importlib import import_module
 _NAMES_OF = {
     "lesson": ("guesses", "predict", "read", "read_triton", "recall", "reveal"),
     "lesson.launch": ("launch",),
+    "lesson.launch_triton": ("launch_triton",),
     "lesson.generate": ("generate", "output_rows"),
     "lesson.llama": ("Cache", "Llama"),
     "lesson.one_row": ("one_row_kernel",),

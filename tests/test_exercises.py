@@ -41,6 +41,7 @@ AS_SHIPPED = {
     "scaled_dot": "scaled_dot is not written yet",
     "bug_2": "It would be right if every zero-point were 0.",
     "bug_3": "It would be right if each group were one whole tile.",
+    "dense_gemv": "dense_gemv is not written yet",
     "unpack_tile": "unpack_tile is not written yet",
     "gemv_revsplitk": "gemv_revsplitk is not written yet",
     "mma_rows": "mma_rows is not written yet",

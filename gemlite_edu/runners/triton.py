@@ -53,6 +53,12 @@ def kernel(name, interpreted):
     return getattr(_load(name, mode, interpreted), name)
 
 
+def interpreted(function):
+    """A function of one's own, jitted or not, for the interpreter; `launch` runs it."""
+    function = getattr(function, "fn", function)
+    return _jitted(_with_globals(function, function.__globals__ | PYTHON_NAMES), interpreted=True)
+
+
 def replaced(name, interpreted, functions):
     """Like `kernel`, with the functions in the file replaced by {name: python function}.
 
@@ -101,10 +107,14 @@ def _jitted(function, interpreted):
 
 def _in_scope_of(module, function):
     """A copy of the function that takes its globals from `module`."""
-    function = getattr(function, "fn", function)  # the learner may have jitted it
+    return _with_globals(getattr(function, "fn", function), vars(module))  # it may be jitted
+
+
+def _with_globals(function, names):
+    """A copy of the function that takes its globals from `names`."""
     copy = FunctionType(
         function.__code__,
-        vars(module),
+        names,
         function.__name__,
         function.__defaults__,
         function.__closure__,

@@ -16,6 +16,7 @@ from gemlite_lab.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.compiled_for_gpu import compiled_for_gpu
 from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
+from gemlite_lab.checker.dense_gemv import DENSE_GEMV
 from gemlite_lab.checker.dequant_dot import DEQUANT_DOT_4BIT, DEQUANT_DOT_EXERCISES
 from gemlite_lab.checker.dequant_dot_planes import DEQUANT_DOT_PLANES
 from gemlite_lab.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
@@ -61,7 +62,7 @@ _BY_LESSON = (
     *(*DEQUANT_DOT_EXERCISES, DEQUANT_DOT_PLANES, *SCALED_DOT_EXERCISES),
     *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
     *INTEGER_DOT_EXERCISES,
-    *(UNPACK_TILE, GEMV_REVSPLITK),
+    *(DENSE_GEMV, UNPACK_TILE, GEMV_REVSPLITK),
     *(MMA_ROWS, SPLITK_GROUP),
     *(DEQUANT_PAIR, DEQUANT_PAIR_TABLE),
     WHO_TAKES,

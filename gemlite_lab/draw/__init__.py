@@ -21,6 +21,7 @@ from gemlite_lab.draw.phases import timeline
 from gemlite_lab.draw.plane_tiles import plane_tiles
 from gemlite_lab.draw.planes import planes
 from gemlite_lab.draw.plots import curves, histogram
+from gemlite_lab.draw.programs import programs
 from gemlite_lab.draw.reports import request, show, side_by_side
 from gemlite_lab.draw.rows import rows
 from gemlite_lab.draw.shuffle_tree import shuffle_tree
@@ -55,6 +56,7 @@ __all__ = [
     "owners",
     "plane_tiles",
     "planes",
+    "programs",
     "request",
     "roofline",
     "rows",

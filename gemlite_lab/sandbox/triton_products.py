@@ -37,6 +37,23 @@ def dequantized(unpack, words, high, layout, N, device="cpu"):
     return dense[:, : layout.K].cpu()
 
 
+def dense_product(kernel, x, W, block_n, block_k, device="cpu"):
+    """y (M, N) float32 of an answer to dense_gemv on the grid (N / block_n, M).
+
+    x (M, K) and W (N, K) may be strided. Elements that the answer never stores are NaN.
+    """
+    is_interpreted = device == "cpu"
+    x, W = x.to(device), W.to(device)
+    (M, K), N = x.shape, len(W)
+    y = torch.full((M, N), torch.nan, device=device)
+    launch(
+        replaced("gemv", is_interpreted, {"gemv": kernel}), is_interpreted,
+        (-(-N // block_n), M), x, W, y, N, K, x.stride(0), *W.stride(),
+        BLOCK_N=block_n, BLOCK_K=block_k, watched=is_interpreted,
+    )  # fmt: skip
+    return y.cpu()
+
+
 def tiled_product(answer, name, kernel, x, weight, config=None, device="cpu", atomic=False):
     """(y float32, {tensor: loads of it}, sums) of `matmul(kernel, ...)` with the answer as `name`.
 
