@@ -8,7 +8,11 @@ from gemlite_edu.numbers.formats import FP4_E2M1, NF4
 from gemlite_lab.checker.mistakes import products, word_dots
 from gemlite_lab.checker.mistakes.levels import wrong_levels
 from gemlite_lab.checker.mistakes.model import Mistake, Model
-from gemlite_lab.checker.mistakes.sums_apart import sum_of_x, zero_without_x
+from gemlite_lab.checker.mistakes.sums_apart import (
+    sum_of_x,
+    two_readings_of_x,
+    zero_without_x,
+)
 
 
 def _looked_up(table):
@@ -83,6 +87,10 @@ _SIGNED_MISTAKES = {
     "code 8 stays 8; it stands for -8": [*range(9), *range(-7, 0)],
     "code 7 becomes -9; codes 8 to 15 are negative": [*range(7), *range(-9, 0)],
     "the top bit is taken as a sign beside a 3-bit magnitude": [*range(8), *(-i for i in range(8))],
+    "the sign bits are set in an unsigned byte, so that codes 8 to 15 count as 248 to 255": [
+        *range(8),
+        *range(248, 256),
+    ],
     "16 is subtracted from all codes": list(range(-16, 0)),
     "16 is subtracted from codes 0 to 7, not from 8 to 15": [*range(-16, -8), *range(8, 16)],
 }
@@ -91,6 +99,12 @@ _MAGNITUDES = _FP4[:8]
 _FP4_MISTAKES = {
     **_table_mistakes(_FP4),
     "the codes are taken as two's complement": _SIGNED,
+    "the sign is read off bit 0, as code & 8 == 8 does: in C, == comes before &": [
+        (-1) ** (c & 1) * _MAGNITUDES[c & 7] for c in range(16)
+    ],
+    "the negative half of the table begins at -0.5; code 8 is -0, and code 15 is -6": [
+        *_MAGNITUDES, *(-v for v in [*_MAGNITUDES[1:], 8])
+    ],
     "the sign is the lowest bit instead of the highest": [
         (-1) ** (c & 1) * _MAGNITUDES[c >> 1] for c in range(16)
     ],
@@ -119,7 +133,8 @@ _FP4_MISTAKES = {
                 lambda c: (1 + c % 2 / 2) * 2.0 ** (c // 2 - 2) if c > 1 else c * 0.5,
             "exponent and mantissa are swapped: the bits are sign, exponent, exponent, mantissa":
                 lambda c: (1 + c % 4 / 4) * 2.0 ** (c // 4 - 1) if c // 4 else c % 4 / 4,
-            "the mantissa is ignored": lambda c: 2.0 ** (c // 2 - 1) if c > 1 else 0.0,
+            "the mantissa is ignored, or lost in m / 2 of integers, which is 0":
+                lambda c: 2.0 ** (c // 2 - 1) if c > 1 else 0.0,
             "m / 2 divides integers, so that the mantissa counts only where the exponent is 0":
                 lambda c: 2.0 ** (c // 2 - 1) if c > 1 else c * 0.5,
             "the mantissa bit counts 1, not 1/2":
@@ -149,6 +164,12 @@ _NF4_MISTAKES = {
         *NF4.levels[:8],
         *(-v for v in NF4.levels[7::-1]),
     ],
+    **{
+        f"the levels of codes {c} and {c + 1} are exchanged": [
+            NF4.levels[{c: c + 1, c + 1: c}.get(i, i)] for i in range(16)
+        ]
+        for c in range(15)
+    },
     "the levels have the precision of bfloat16": torch.tensor(NF4.levels).bfloat16().tolist(),
     "the levels are rounded to three digits behind the point": [round(v, 3) for v in NF4.levels],
     "the levels are rounded to four digits behind the point": [round(v, 4) for v in NF4.levels],
@@ -170,6 +191,7 @@ def _integer_mistakes(case):
         "code - zero is put in an unsigned byte, which has no negative numbers":
             lambda c, z: (c - z) % 256,
         "code - zero is clamped to what a signed byte holds": lambda c, z: (c - z).clamp(-128, 127),
+        "code - zero is clamped to -127 and 127": lambda c, z: (c - z).clamp(-127, 127),
         "code - zero is put in a signed byte and put right only where it is positive":
             lambda c, z: torch.where(c > z, c - z, _byte(c - z)),
         "code - zero is put in a signed byte and put right only where it is negative":
@@ -185,7 +207,7 @@ def _integer_mistakes(case):
         "the zero-point is put in a signed byte: from 128 on it counts as negative":
             lambda c, z: c - _byte(z),
         "an offset of 128 is taken from the codes and not added back": lambda c, z: c - 128 - z,
-        "an offset of 128 is taken from the codes and from the zero-point is added":
+        "an offset of 128 is taken from the codes and not added back, but taken off once more":
             lambda c, z: c - 256 - z,
     }  # fmt: skip
     adds = {
@@ -199,12 +221,24 @@ def _integer_mistakes(case):
         *(Mistake(words, {"add": how}) for words, how in adds.items()),
         *products.value_mistakes(half),
         sum_of_x("the sum of the x of a word is put in a signed byte", _byte),
+        two_readings_of_x(
+            "codes and x are multiplied without sign, as __dp4a of uint32_t does: a negative x "
+            "counts as 256 more",
+            beside_codes=lambda x: x % 256,
+        ),
+        two_readings_of_x(
+            "the fourth x of each four is left out of their sum", in_their_sum=_three_of_four
+        ),
         Mistake("-x is put in a signed byte, which does not hold 128", {"x": lambda x: -_byte(-x)}),
         Mistake("an x of -128 counts as -127", {"x": lambda x: x.clamp(min=-127)}, is_alone=True),
         Mistake("the zero-point is clamped to 127", {"zero": lambda z: z.clamp(max=127)}),
         Mistake("x is unsigned: a negative x counts as 256 more", {"x": lambda x: x % 256}),
         *word_dots.mistakes_of_any_format(case),
     ]
+
+
+def _three_of_four(x):
+    return x * (torch.arange(x.shape[2]) % 4 < 3).view(-1, 1)
 
 
 def _short(numbers):

@@ -55,6 +55,7 @@ def _mistakes_of(case):
         "the mask is 0x3F030303, four bits too many: other codes stay above the fourth": 0x3F030303,
         "the mask is 0x000F000F": 0x000F000F,
         "the mask is 0x00030003: two of the four codes are lost": 0x00030003,
+        "the mask is shifted to the right by i, as well as the word": 0x03030303 >> i,
         "the mask is 0xFF: only the lowest byte is left": 0xFF,
         "the mask is 03030303 without 0x, an octal number": 0o3030303,
         "the mask is 3030303 without 0x, a decimal number": 3030303,

@@ -1,5 +1,7 @@
 """Mistakes in scaled_dot: as in dequant_dot, and in the group of each code."""
 
+from functools import partial
+
 import torch
 
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
@@ -48,6 +50,8 @@ def mistakes_of(case):
         *products.scale_mistakes(),
         scaled_code_without_x(),
         *_forgotten_sums(case, counted),
+        *_scaled_as_a_sum(),
+        *_groups_of_the_first_code(case, counted),
         Mistake("the scale loses its sign", {"value": lambda c, z, scale: (c - z) * scale.abs()}),
         *products.then_scaled(products.value_mistakes(2 ** (nbits - 1))),
         *products.then_scaled(number_mistakes(2 ** (nbits - 1))),
@@ -81,6 +85,53 @@ def _forgotten_sums(case, counted):
         "only the sum of the first group of each word is added": group == group[:, :1],
     }
     return products.mistakes_of_counts(counted, counts)
+
+
+def _scaled_as_a_sum():
+    """Mistakes in which sums, which have their scales already, are scaled again."""
+
+    def each_time(x, weights):
+        total = torch.zeros(len(x), len(weights), *x.shape[1:2], *x.shape[3:]).double()
+        for j in range(x.shape[2]):
+            own = weights[None, :, :, j]
+            total = (total + x[:, None, :, j] * own.real) * own.imag
+        return total.flatten(2).sum(2)
+
+    def at_the_end(j, x, weights):
+        sums = (x[:, None] * weights.real).sum(3)
+        return (sums * weights.imag[None, :, :, j]).flatten(2).sum(2)
+
+    def unscaled(code, zero, scale):
+        return code - zero + 1j * scale
+
+    def scaled(code, zero, scale):
+        return (code - zero) * scale + 1j * scale
+
+    again = "the weights are scaled, and the sum of each word is multiplied by the scale of its"
+    parts = {
+        "the sum so far is multiplied by the scale of each code again": (unscaled, each_time),
+        f"{again} first code besides": (scaled, partial(at_the_end, 0)),
+        f"{again} last code besides": (scaled, partial(at_the_end, -1)),
+    }
+    return [
+        Mistake(words, {"value": value, "add": add}, is_alone=True)
+        for words, (value, add) in parts.items()
+    ]
+
+
+def _groups_of_the_first_code(case, counted):
+    """Scale or zero-point, but not both, of the group in which a word of neighbouring k begins."""
+    tiles, count, lanes = counted.shape
+    words = torch.arange(tiles).view(-1, 1, 1) * lanes + torch.arange(lanes)
+    group = (words * count // case.group_size).clamp(max=case.scales.shape[1] - 1)
+    return [
+        Mistake(
+            f"every code of a word has one {name}, and k is counted as if a word held "
+            "neighbouring codes",
+            {f"{part}_group": group.expand(tiles, count, lanes)},
+        )
+        for name, part in (("scale", "scale"), ("zero-point", "zero"))
+    ]
 
 
 def _wrong_groups(case, counted):

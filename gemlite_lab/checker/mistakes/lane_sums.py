@@ -17,7 +17,7 @@ def _parts_of(case):
         "offsets": (16, 8, 4, 2, 1),
         "source": _down,
         "joined": lambda own, brought, first: own + brought,
-        "joined_last": None,
+        "joined_at": {},
         "rounded": lambda value: value,
         "result": lambda lanes: lanes[..., 0],
     }
@@ -41,7 +41,7 @@ def _output(parts):
     first = lanes = parts["rounded"](parts["lanes"])
     for offset in parts["offsets"]:
         brought = lanes[..., parts["source"](offset)]
-        join = (offset == 1 and parts["joined_last"]) or parts["joined"]
+        join = parts["joined_at"].get(offset, parts["joined"])
         lanes = parts["rounded"](join(lanes, brought, first))
     return parts["result"](lanes).T.half().double()
 
@@ -104,10 +104,12 @@ def _mistakes_of(case):
         "each step brings the other sum in half precision": lambda o, b, f: o + _half(b),
         "the sums are rounded to bfloat16": lambda o, b, f: (o + b).bfloat16().double(),
     }  # fmt: skip
-    joined_last = {
-        "the last step brings the other sum in half precision": lambda o, b, f: o + _half(b),
-        "the last step adds in half precision": lambda o, b, f: _half(_half(o) + _half(b)),
-    }
+    joined_at = {
+        "the last step brings the other sum in half precision": {1: lambda o, b, f: o + _half(b)},
+        "the last step adds in half precision": {1: lambda o, b, f: _half(_half(o) + _half(b))},
+        "the sum of the first step is rounded to half precision":
+            {16: lambda o, b, f: _half(o + b)},
+    }  # fmt: skip
     rounded = {
         "the sums are held in half precision": _half,
         "the sums are held in integers, which cut off the fraction": torch.trunc,
@@ -118,13 +120,19 @@ def _mistakes_of(case):
         "the sum of 32 lanes is divided by 32": lambda lanes: lanes[..., 0] / WARP_SIZE,
     }
     parts = {
-        "offsets": offsets, "source": sources, "joined": joined, "joined_last": joined_last,
+        "offsets": offsets, "source": sources, "joined": joined, "joined_at": joined_at,
         "rounded": rounded, "result": results,
     }  # fmt: skip
     return [
-        Mistake(words, {name: value})
-        for name, wrong in parts.items()
-        for words, value in wrong.items()
+        Mistake(
+            "lane 0 adds up the values of lanes 1 to 31 and leaves out its own",
+            {"offsets": (), "result": lambda lanes: lanes[..., 1:].sum(-1)},
+        ),
+        *(
+            Mistake(words, {name: value})
+            for name, wrong in parts.items()
+            for words, value in wrong.items()
+        ),
     ]
 
 

@@ -131,7 +131,7 @@ def _equality(exercise, case):
 
     def is_equal(actual, wrong, numbers):
         if bound is None:
-            return bool((actual == wrong).all())
+            return bool(((actual == wrong) | actual.isnan() & wrong.isnan()).all())
         near = bound if numbers is None else bound.index_select(axis, numbers)
         return bool(is_close(actual, wrong, exercise.bound_around(wrong, near)).all())
 

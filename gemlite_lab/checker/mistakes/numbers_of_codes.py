@@ -16,6 +16,8 @@ def number_mistakes(middle):
             lambda code, zero: (code - zero).trunc(),
         "code minus zero-point is rounded to half precision":
             lambda code, zero: (code - zero).half().double(),
+        "the zero-point is rounded to half precision, and code minus zero-point again":
+            lambda code, zero: (code - zero.half().double()).half().double(),
         "code minus zero-point is rounded to bfloat16":
             lambda code, zero: (code - zero).bfloat16().double(),
         "code minus zero-point is put in a signed byte, which ends at -128 and 127":
@@ -31,6 +33,7 @@ def number_mistakes(middle):
     }  # fmt: skip
     zeros = {
         "a negative zero-point counts as 0": lambda zero: zero.clamp(min=0),
+        "a zero-point above the highest code counts as that code": lambda zero: zero.clamp(max=top),
         "the zero-point is kept between 0 and the highest code": lambda zero: zero.clamp(0, top),
         "the zero-point is rounded to half precision": lambda zero: zero.half().double(),
         "the zero-point is rounded to bfloat16": lambda zero: zero.bfloat16().double(),

@@ -42,6 +42,7 @@ def value_mistakes(middle):
     }
     zeros = {
         "the zero-point is taken to be the middle code": lambda zero: 0 * zero + middle,
+        **({"the zero-point is taken to be 1": torch.ones_like} if middle != 1 else {}),
         "the zero-point is one too large": lambda zero: zero + 1,
         "the zero-point is one too small": lambda zero: zero - 1,
         "the zero-point is put in an integer, which cuts off its fraction": torch.trunc,
@@ -53,6 +54,13 @@ def value_mistakes(middle):
         *(Mistake(words, {"value": value}) for words, value in values.items()),
         *(Mistake(words, {"zero": zero}) for words, zero in zeros.items()),
     ]
+
+
+def rounded_to_even():
+    return Mistake(
+        "the zero-point is rounded to a whole number, from two equally near to the even one",
+        {"zero": torch.round},
+    )
 
 
 def signed_zero_mistakes():

@@ -78,6 +78,7 @@ def mistakes_of(case):
             *_skipped(),
             *number_mistakes(64),
             *products.value_mistakes(64),
+            products.rounded_to_even(),
             *products.x_mistakes(),
             *products.type_mistakes(case.x.dtype),
             *products.count_mistakes(counted.double(), code="pair"),
@@ -108,6 +109,8 @@ def _position_mistakes():
             _places(j, j),
         "the second of pair p is taken from half a tile on, p + 4; it is 2 * p + 1":
             _places(j, j + 4),
+        "the second of pair p is taken 16 x behind the first; it is WARP_SIZE behind":
+            torch.stack([2 * j * WARP_SIZE + i + torch.arange(WARP_SIZE) for i in (0, 16)]),
         "every pair meets the x of the first one": _places(0 * j, one),
         "the first and the second x of each pair are exchanged": _places(2 * j + 1, 2 * j),
         "every pair meets the x of its first weight, whichever is kept": _places(2 * j, 2 * j),

@@ -3,6 +3,8 @@
 There a weight is a complex number: what belongs to the code, and the zero-point as imaginary part.
 """
 
+from functools import partial
+
 from gemlite_lab.checker.mistakes.model import Mistake
 
 
@@ -41,6 +43,32 @@ def zero_without_x(
     )
 
 
+def zero_once_a_word():
+    """Mistakes in which the zero-point counts once for each word, not once for each code."""
+
+    def add(x, weights, of_zeros):
+        of_codes = x.flatten(1) @ weights.real.flatten(1).T
+        return of_codes - of_zeros(x[:, :, 0], weights.imag[:, :, 0])
+
+    counts = {
+        "the zero-point is subtracted once per word instead of once per code":
+            lambda first_x, zeros: zeros.flatten(1).sum(1),
+        "the zero-point multiplies the first x of each word alone; it belongs to every code":
+            lambda first_x, zeros: first_x.flatten(1) @ zeros.flatten(1).T,
+    }  # fmt: skip
+    return [
+        Mistake(
+            words,
+            {
+                "value": lambda code, zero: code + 1j * zero,
+                "add": partial(add, of_zeros=of_zeros),
+            },
+            is_alone=True,
+        )
+        for words, of_zeros in counts.items()
+    ]
+
+
 def code_without_x():
     """code - zero * x, where the code never meets its x; then the scale."""
     scaled = scaled_code_without_x()
@@ -50,6 +78,19 @@ def code_without_x():
         {"value": lambda code, zero: value(code, zero, 1.0), "add": scaled.parts["add"]},
         is_alone=True,
     )
+
+
+def two_readings_of_x(words, beside_codes=lambda x: x, in_their_sum=lambda x: x):
+    """What the codes multiply and what the zero-point multiplies are not the same x.
+
+    beside_codes, in_their_sum: x (M, tiles, fields, lanes), as an answer takes it there.
+    """
+
+    def add(x, weights):
+        of_codes = beside_codes(x).flatten(1) @ weights.real.flatten(1).T
+        return of_codes - in_their_sum(x).flatten(1) @ weights.imag.flatten(1).T
+
+    return Mistake(words, {"value": lambda code, zero: code + 1j * zero, "add": add}, is_alone=True)
 
 
 def sum_of_x(words, rounded):

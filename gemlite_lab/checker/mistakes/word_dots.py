@@ -8,7 +8,11 @@ from gemlite_lab.checker.mistakes import fields, products, small_types
 from gemlite_lab.checker.mistakes.levels import wrong_levels
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 from gemlite_lab.checker.mistakes.numbers_of_codes import number_mistakes
-from gemlite_lab.checker.mistakes.sums_apart import code_without_x, zero_without_x
+from gemlite_lab.checker.mistakes.sums_apart import (
+    code_without_x,
+    zero_once_a_word,
+    zero_without_x,
+)
 
 _LANES = torch.arange(WARP_SIZE)
 
@@ -102,10 +106,7 @@ def mistakes_of(case):
         *products.value_mistakes(2 ** (case.nbits - 1)),
         *number_mistakes(2 ** (case.nbits - 1)),
         *products.signed_zero_mistakes(),
-        Mistake(
-            "the zero-point is rounded to a whole number, from two equally near to the even one",
-            {"zero": torch.round},
-        ),
+        products.rounded_to_even(),
         *products.rounding_mistakes(),
         *products.bfloat16_mistakes(),
         *small_types.half2_mistakes(),
@@ -115,6 +116,7 @@ def mistakes_of(case):
         skipped_ones(),
         zero_without_x(),
         code_without_x(),
+        *zero_once_a_word(),
         *small_types.late_x_mistakes(),
         *mistakes_of_any_format(case),
     ]
@@ -140,11 +142,20 @@ def mistakes_of_any_format(case):
     """Mistakes that do not depend on what a code stands for."""
     shift = shift_of(case.nbits)
     counted = torch.ones(-(-case.x.shape[1] // (len(shift) * WARP_SIZE)), len(shift), WARP_SIZE)
+    counted = counted.double()
+    is_in_8_turns = torch.arange(len(shift)).view(-1, 1) < 8
     return [
         *fields.field_mistakes(shift, case.nbits, "W_NBITS"),
         *products.x_mistakes(),
         *products.type_mistakes(case.x.dtype),
-        *products.count_mistakes(counted.double()),
+        *products.count_mistakes(counted),
+        *products.mistakes_of_counts(
+            counted, {"the loop has 8 turns, as for 4 bits, whatever W_NBITS is": is_in_8_turns}
+        ),
+        Mistake(
+            "the sum of each word is divided by the number of its codes",
+            {"x": lambda x: x / x.shape[2]},
+        ),
         *place_mistakes(len(shift)),
     ]
 
