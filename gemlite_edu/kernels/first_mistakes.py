@@ -44,6 +44,8 @@ _ADVICE = (
         r"'u?int(8|16|32|64)'",
         "a whole number of 32 bits is an int, or without a sign a uint32_t",
     ),
+    (r"invalid 'static_cast'.*\n.*pair_at\(", "pair_at takes an address: &x[i]"),
+    (r"(reference|convert|bind).*\n.*\bmma\(", "mma takes c, a and b, in this order"),
     (r"uint3.*dim3|dim3.*uint3", "take one direction of each: blockIdx.x, threadIdx.x"),
     (r"(uint3|dim3)' has no member", "the directions are .x, .y and .z"),
     (
@@ -58,7 +60,7 @@ _ADVICE = (
     (r"to binary 'operator(%|<<|>>|&|\||\^)'", "only whole numbers have %, <<, >>, & and |"),
     (r"unary '\*'.*\n.*\*\*", "C has no **: multiply, or shift 1 to the left for a power of two"),
     (
-        r"cannot convert '[^*]*' to '[^']*\*' in initialization",
+        r"cannot convert '[^*]*' to '[^']*\*'(?! in assignment)",
         "x[i] is an element, and its address is &x[i]",
     ),
     (

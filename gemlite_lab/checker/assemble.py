@@ -2,6 +2,7 @@
 
 import copy
 import os
+import re
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from textwrap import dedent
@@ -9,12 +10,15 @@ from textwrap import dedent
 import torch
 
 from gemlite_edu.kernels.errors import OneSentence
+from gemlite_edu.kernels.holes import without_comments
+from gemlite_edu.kernels.plan import codes_per_group
 from gemlite_edu.numbers.format import Format
 from gemlite_edu.numbers.nearest import quantize_to_format
 from gemlite_edu.packing import WarpInterleaved, pack_warped_int32
 from gemlite_edu.packing.address_map import check_words
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker.check import EXERCISES
+from gemlite_lab.lesson.course import find_lesson
 from gemlite_lab.lesson.kept_answers import kept_answer
 from gemlite_lab.sandbox.sandbox import AnswerError, Sandbox
 
@@ -28,7 +32,7 @@ class MissingPiece(OneSentence, ValueError):
     """A piece of the kernel is neither among the learner's accepted answers nor left to us."""
 
 
-def assemble(format, dequant_dot=None, ours=()):
+def assemble(format, *, dequant_dot=None, ours=()):
     """Put the learner's accepted answers together: an `Assembled` kernel for weights of `format`.
 
     format: a `Format`, such as Format(4, group_size=128). The pieces are the answers to `pack`,
@@ -50,28 +54,49 @@ def assemble(format, dequant_dot=None, ours=()):
             "pass a dequant_dot=... that looks them up"
         )
     needed = [name for name in PIECES if format.group_size or name != "scaled_dot"]
-    left = [ours] if isinstance(ours, str) else list(ours)
-    if unknown := [name for name in left if name not in PIECES]:
-        raise ValueError(f"ours has {unknown[0]!r:.60}; the pieces are {', '.join(PIECES)}")
+    left = _checked(ours)
     texts = {name: kept_answer(name, ".py" if name == "pack" else ".cu") for name in needed}
     texts["dequant_dot"] = dequant_dot or texts["dequant_dot"]
-    if os.environ.get(_FROM_OUTSIDE) == "ours":
-        left += [name for name in needed if texts[name] is None]
-    for name in needed:
-        if name in left:
-            texts[name] = None
-        elif texts[name] is None:
-            raise MissingPiece(_how_to_get(name))
+    missing = [name for name in needed if texts[name] is None and name not in left]
+    if missing and os.environ.get(_FROM_OUTSIDE) != "ours":
+        raise MissingPiece(_how_to_get(missing))
+    texts |= dict.fromkeys(name for name in left if name in needed)
+    _check_that_groups_are_met(format, texts)
     print("\n".join(f"{name:<16}{'yours' if texts[name] else 'ours'}" for name in needed))
     return Assembled(format, texts)
 
 
-def _how_to_get(name):
-    lesson = EXERCISES[name].lesson
+def _checked(ours):
+    names = [ours] if isinstance(ours, str) else ours
+    if not isinstance(names, list | tuple | set):
+        raise TypeError(f"ours must be a list of pieces, got {type(ours).__name__}")
+    if unknown := [name for name in names if name not in PIECES]:
+        raise ValueError(f"ours has {unknown[0]!r:.60}; the pieces are {', '.join(PIECES)}")
+    return list(names)
+
+
+def _how_to_get(missing):
+    lessons = {name: find_lesson(EXERCISES[name].lesson).name for name in missing}
+    where = ", ".join(f"{name} (work/{lesson}_exercises)" for name, lesson in lessons.items())
     return (
-        f'{name} is missing: pass check("{name}", ...) in the exercises of {lesson}, or leave it '
-        f'to us with ours=["{name}"]'
+        f"missing: {where}. Pass their checks, or leave a piece to us, as with "
+        f'ours=["{missing[0]}"]'
     )
+
+
+def _check_that_groups_are_met(format, texts):
+    """Raise ValueError if scaled_dot calls a dequant_dot that adds up more than one group."""
+    layout = WarpInterleaved(format.nbits)
+    codes = codes_per_group(layout, format.group_size)
+    own, caller = (texts.get(name) or "" for name in ("dequant_dot", "scaled_dot"))
+    calls = re.search(r"\bdequant_dot\s*\(", without_comments(caller))
+    is_whole_word = codes == codes_per_group(layout, None)
+    if own and calls and not is_whole_word and "CODES_PER_GROUP" not in without_comments(own):
+        raise ValueError(
+            f"your dequant_dot adds up all codes of a word, and with groups of {format.group_size} "
+            f"scaled_dot calls it for {codes} at a time: end its loop at CODES_PER_GROUP, pass that "
+            'text as dequant_dot=..., or leave it to us with ours=["dequant_dot"]'
+        )
 
 
 @dataclass

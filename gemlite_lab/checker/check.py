@@ -214,8 +214,10 @@ def _check_case(exercise, answer, case, device):
 def _run(exercise, answer, case, device):
     try:
         actual = exercise.run(answer, case, device)
-    except (CheckFailed, KernelTextError, KernelFault):
+    except (CheckFailed, KernelTextError):
         raise
+    except KernelFault as fault:
+        raise KernelFault(f"{fault}\nThat was on {case.label}.") from None
     except AnswerError as error:
         raise error_of(exercise, case, error) from None
     except Exception as error:

@@ -153,8 +153,8 @@ DENSE_GEMV = Exercise(
         "Take the GEMV of the lesson for the blocks, and its row sum for the loop over K. What has "
         "to live across the turns of the loop?",
         "program_id(0) says which BLOCK_N rows of W, program_id(1) which row m of x. In each turn "
-        "k = first + tl.arange(0, BLOCK_K), and W is a block (BLOCK_N, BLOCK_K) of addresses: "
-        "n[:, None] * stride_n + k[None, :] * stride_k.",
+        "k goes from where the turn begins, BLOCK_K numbers at a time, and W is a block "
+        "(BLOCK_N, BLOCK_K) of addresses: n[:, None] * stride_n + k[None, :] * stride_k.",
         "Both masks for W: n[:, None] < N and k[None, :] < K, joined by &, with other=0. Make both "
         "blocks float32 before you multiply, add tl.sum(..., axis=1) to an accumulator of BLOCK_N "
         "zeros, and store it at y_ptr + m * N + n where n < N.",

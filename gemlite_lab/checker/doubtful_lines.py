@@ -6,7 +6,7 @@ Each is legal C, and a right answer may have one: `check` names them where an an
 import re
 from contextlib import contextmanager
 
-from gemlite_edu.kernels.errors import KernelFault
+from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_lab.checker.exercise import CheckFailed
 
 # (pattern of a line without its comment, how C reads it)
@@ -17,6 +17,10 @@ _READ_OTHERWISE = (
         "a <= b && b < c",
     ),
     (r"\b(2|10)\s*\^", "^ is the exclusive or of the bits: 2 to the power n is 1 << n"),
+    (
+        r"\b(for|if)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*;\s*\{?\s*$",
+        "the semicolon behind the ) ends it: the block below is not its own",
+    ),
     (r"\b__sync(threads|warp)\s*;", "without its () the barrier is named and not called"),
     (
         r"(?<![\w.])1\s*/\s*\d+(?![\d.ef])",
@@ -41,7 +45,7 @@ def doubtful_lines_named(exercise, answer):
     """Add the doubtful lines of a CUDA answer to an error that names no mistake."""
     try:
         yield
-    except (CheckFailed, KernelFault) as error:
+    except (CheckFailed, KernelFault, KernelTextError) as error:
         is_named = "exactly what comes out when" in str(error)
         may_be_told = exercise.is_kernel and not is_named
         doubts = doubtful_lines(answer, exercise.name) if may_be_told else ()

@@ -67,10 +67,11 @@ def test_check_keeps_the_last_accepted_answer_and_no_other():
 
 
 def test_a_missing_piece_stops_and_names_its_exercise():
-    with pytest.raises(ValueError, match=r'pack is missing: pass check\("pack", ...\).*bitpacking'):
+    everything = r"missing: pack \(work/\d\d_bitpacking_exercises\), dequant_dot .*, scaled_dot "
+    with pytest.raises(ValueError, match=everything):
         assemble(GROUPS)
     keep_answer("pack", PACK, ".py")
-    with pytest.raises(ValueError, match="dequant_dot is missing"):
+    with pytest.raises(ValueError, match=r"missing: dequant_dot \(work/"):
         assemble(GROUPS, ours=["scaled_dot", "warp_reduce_sum"])
 
 
@@ -135,10 +136,33 @@ def test_where_tests_run_the_lesson_missing_pieces_are_ours(monkeypatch, model, 
     assert close(made.put_into(model)(x), made.dense(model)(x))
 
 
+def test_a_loop_over_the_whole_word_is_refused_where_a_word_has_several_groups(model):
+    keep_answer("dequant_dot", DEQUANT_DOT, ".cu")
+    calling = """
+__device__ float scaled_dot(Word word, const X_T* x, int k, const float* scales, const float* zeros,
+                            int groups) {
+  float sum = 0.0f;
+  for (int j = 0; j < PACK_FACTOR; j += CODES_PER_GROUP) {
+    const int group = min((k + j * WARP_SIZE) / GROUP_SIZE, groups - 1);
+    sum += scales[group] * dequant_dot(from_code(word, j), &x[j * WARP_SIZE], zeros[group]);
+  }
+  return sum;
+}
+"""
+    keep_answer("scaled_dot", calling, ".cu")
+    others = ["pack", "warp_reduce_sum"]
+    with pytest.raises(ValueError, match="end its loop at CODES_PER_GROUP"):
+        assemble(GROUPS, ours=others)
+    assemble(GROUPS, ours=[*others, "dequant_dot"])
+    assemble(Format(4, group_size=256), ours=others)
+    assemble(GROUPS, ours=others, dequant_dot=DEQUANT_DOT.replace("PACK_FACTOR", "CODES_PER_GROUP"))
+
+
 @pytest.mark.parametrize(
     "arguments, sentence",
     [
         ({"format": 4}, "format must be a Format, got int"),
+        ({"format": Format(4), "ours": True}, "ours must be a list of pieces, got bool"),
         ({"format": Format(4), "ours": ["scale"]}, "ours has 'scale'; the pieces are pack"),
     ],
 )

@@ -15,6 +15,8 @@ RIGHT = sorted((Path(__file__).parent.parent / "right").glob("*/*.cu"))
     [
         ("if (0 <= n < N) {", "with the last number: write a <= b && b < c"),
         ("const int mask = 2 ^ W_NBITS - 1;", "^ is the exclusive or"),
+        ("for (int j = 0; j < 8; ++j); {", "the semicolon behind the ) ends it"),
+        ("  for (int j = 0; j < 8; ++j) sum += x[j];", None),
         ("  __syncthreads;", "without its () the barrier is named"),
         ("y[n] = 1 / 2 * sum;", "whole numbers divide to a whole number"),
         ("{ float sum = 1.0f; }\nfor (;;) {\n  float sum = 2.0f;\n}", None),
