@@ -94,8 +94,8 @@ def _check_that_groups_are_met(format, texts):
     if own and calls and not is_whole_word and "CODES_PER_GROUP" not in without_comments(own):
         raise ValueError(
             f"your dequant_dot adds up all codes of a word, and with groups of {format.group_size} "
-            f"scaled_dot calls it for {codes} at a time: end its loop at CODES_PER_GROUP, pass that "
-            'text as dequant_dot=..., or leave it to us with ours=["dequant_dot"]'
+            f"scaled_dot calls it for {codes} at a time: end its loop at CODES_PER_GROUP and "
+            'pass that text as dequant_dot=..., or leave it to us with ours=["dequant_dot"]'
         )
 
 

@@ -1,4 +1,4 @@
-"""Exercise of triton_gemv: write the loop of gemv_revsplitk, given the rest of the kernel."""
+"""Exercise of revsplitk: write the loop of gemv_revsplitk, given the rest of the kernel."""
 
 from functools import cache, partial
 
@@ -103,7 +103,7 @@ def _loads_needed(case):
 
 GEMV_REVSPLITK = Exercise(
     name=_NAME,
-    lesson="triton_gemv",
+    lesson="revsplitk",
     output="y",
     dtype=torch.float32,
     is_kernel=False,
