@@ -1,4 +1,4 @@
-"""Exercise of benchmarks: write attainable_tflops, the roofline."""
+"""Exercise of roofline: write attainable_tflops, the roofline."""
 
 from dataclasses import dataclass, replace
 
@@ -103,7 +103,7 @@ def _run(answer, case, device):
 
 ATTAINABLE_TFLOPS = Exercise(
     name="attainable_tflops",
-    lesson="benchmarks",
+    lesson="roofline",
     output="tflops",
     dtype=torch.float64,
     is_kernel=False,

@@ -1,4 +1,4 @@
-"""Exercise of benchmarks: write floor_us, the time that no kernel can beat."""
+"""Exercise of roofline: write floor_us, the time that no kernel can beat."""
 
 from dataclasses import dataclass, replace
 
@@ -79,7 +79,7 @@ def _run(answer, layer, device):
 
 FLOOR_US = Exercise(
     name="floor_us",
-    lesson="benchmarks",
+    lesson="roofline",
     output="microseconds",
     dtype=torch.float64,
     is_kernel=False,

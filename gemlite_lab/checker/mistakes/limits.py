@@ -1,4 +1,4 @@
-"""Mistakes in the two formulas of benchmarks: the floor of a kernel's time and the roofline."""
+"""Mistakes in the two formulas of roofline: the floor of a kernel's time and the roofline."""
 
 import math
 from functools import partial
