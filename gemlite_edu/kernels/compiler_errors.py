@@ -74,7 +74,7 @@ def _hint(message, own, texts):
     if hints and ("SimSixteenBits" not in message or any("X_T" in text for text in texts.values())):
         return hints[0]
     advice = own and advice_on_first_mistake(named, own)
-    if hints and not advice:
+    if hints and not advice and "half2" not in named:
         advice = "make a half a float first: static_cast<float>(...)"
     return f" ({advice})" if advice else ""
 
