@@ -172,7 +172,9 @@ def shift_mistakes(shift, nbits, name, top_first):
 def _shifts_from_the_top(shift, nbits):
     j = torch.arange(len(shift))
     return {
-        "the shift is 32 - {} * (j + 2), that of the next code": shift - nbits,
+        "the shift is 32 - {} * (j + 2), that of the next code, and 0 for the last": (
+            shift - nbits
+        ).clamp(min=0),
         "the shift begins at 28, which is 32 - {} for 4 bits alone": 28 - nbits * j,
         "the shift goes on by 4 for each code, whatever {} is": 32 - nbits - 4 * j,
         "the shift and its beginning are those of 4 bits, whatever {} is": 28 - 4 * j,

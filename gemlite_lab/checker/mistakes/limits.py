@@ -67,7 +67,10 @@ def _floor_mistakes(case):
             "a byte holds 8 // nbits whole codes, so that 3-bit codes leave bits idle":
                 1 / (8 // nbits),
         },
-        "codes": {"the codes are forgotten: only scales and zeros are counted": 0},
+        "codes": {
+            "the codes are forgotten: only scales and zeros are counted": 0,
+            "K is left out of the codes: one code of each row is counted": 1 / case.K,
+        },
         "numbers": {
             "scales and zeros are forgotten": 0,
             "only the scales are counted, not the zeros": 1,
@@ -95,6 +98,8 @@ def _floor_mistakes(case):
             "there is one scale and one zero per row, whatever group_size is": 1,
             "each code has a scale and a zero of its own": case.K,
             "a row has group_size / K groups; it has K / group_size": case.group_size / case.K,
+            "groups of fewer than 16 are counted as groups of 16":
+                case.K / max(case.group_size, 16),
             "a row has one group more than K / group_size": case.K / case.group_size + 1,
             "a row has one group less than K / group_size": case.K / case.group_size - 1,
         },
@@ -125,7 +130,12 @@ def _floor_mistakes(case):
                 lambda nbytes, speed: 2 * nbytes / speed,
         },
     }  # fmt: skip
-    return [*_named(wrong), *_along_N(case), *_groups_of_one_size(case), *_rounded_times()]
+    return [
+        *_named(wrong),
+        *_along_N(case),
+        *_groups_of_one_size(case),
+        *_rounded("time", "microseconds"),
+    ]
 
 
 def _groups_of_one_size(case):
@@ -146,17 +156,17 @@ def _along_N(case):
     return [Mistake(words, {"rows": case.K, "groups": case.N // case.group_size})]
 
 
-def _rounded_times():
-    times = {
-        "the time is rounded to a whole number of microseconds": round,
-        "the time is rounded down to whole microseconds": math.floor,
-        "the time is rounded up to whole microseconds": math.ceil,
+def _rounded(what, unit):
+    results = {
+        f"the {what} is rounded to a whole number of {unit}": round,
+        f"the {what} is rounded down to whole {unit}": math.floor,
+        f"the {what} is rounded up to whole {unit}": math.ceil,
     } | {
-        f"the time is rounded to a multiple of {10.0**-digits:g} microseconds":
+        f"the {what} is rounded to a multiple of {10.0**-digits:g} {unit}":
             partial(round, ndigits=digits)
         for digits in (1, 2, 3)
     }  # fmt: skip
-    return [Mistake(words, {"result": how}, is_alone=True) for words, how in times.items()]
+    return [Mistake(words, {"result": how}, is_alone=True) for words, how in results.items()]
 
 
 def _named(wrong):
@@ -181,6 +191,7 @@ def _roofline_parts(case):
         "matmul_tflops": case.matmul_tflops,
         "limit": min,
         "unit": 1,
+        "result": lambda tflops: tflops,
     }
 
 
@@ -189,7 +200,8 @@ def _roofline(parts):
     for M, nbytes in zip(parts["rows"], parts["nbytes"], strict=True):
         operations = parts["per_product"] * M * parts["N"] * parts["K"]
         memory = parts["of_bytes"](operations, nbytes) * parts["gb_per_s"] * parts["memory_unit"]
-        found.append(parts["limit"](memory, parts["matmul_tflops"]) * parts["unit"])
+        tflops = parts["limit"](memory, parts["matmul_tflops"]) * parts["unit"]
+        found.append(parts["result"](tflops))
     return torch.tensor(found, dtype=torch.float64)
 
 
@@ -200,6 +212,7 @@ def _roofline_mistakes(case):
             "a product and its sum are counted as four operations": 4,
             "a product and its sum are counted as three operations": 3,
             "the sums of an output are counted as K - 1; each product has one": 2 - 1 / case.K,
+            "a bias is counted too, as one operation for each output": 2 + 1 / case.K,
         },
         "rows": {
             "the operations of one row of x are counted, not those of all M": [1] * len(case.Ms),
@@ -217,6 +230,8 @@ def _roofline_mistakes(case):
                 [case.nbytes(M) + 2 * M * (case.K + case.N) for M in case.Ms],
             "nbytes is not used, and the bytes are those of 16-bit weights":
                 [2 * case.N * case.K for _ in case.Ms],
+            "nbytes is not used, and the bytes are those of 16-bit weights, x and y":
+                [2 * (M * case.K + case.N * case.K + M * case.N) for M in case.Ms],
             "nbytes is not used, and the bytes are those of 4-bit codes":
                 [case.N * case.K / 2 for _ in case.Ms],
         },
@@ -243,6 +258,8 @@ def _roofline_mistakes(case):
             "the mean of the two limits is taken": lambda m, a: (m + a) / 2,
             "the times of reading and of computing are added, as if they did not overlap":
                 lambda memory, arithmetic: 1 / (1 / memory + 1 / arithmetic),
+            "half of matmul_tflops is taken as the limit of the arithmetic":
+                lambda memory, arithmetic: min(memory, arithmetic / 2),
             "the limits are multiplied": lambda memory, arithmetic: memory * arithmetic,
         },
         "unit": {
@@ -251,7 +268,7 @@ def _roofline_mistakes(case):
             "the result is in PFLOP/s": 1e-3,
         },
     }  # fmt: skip
-    return _named(wrong)
+    return [*_named(wrong), *_rounded("result", "TFLOP/s")]
 
 
 FLOOR = Model(_floor_parts, _floor_mistakes, _floor)

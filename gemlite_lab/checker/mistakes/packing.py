@@ -11,6 +11,10 @@ from gemlite_lab.checker.mistakes.fields import ALL_BITS
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 
 _NEIGHBOURS = "a word holds neighbouring k instead of k that lie 32 apart"
+_ONLY_A_POWER = (
+    "a word is taken to hold a power of two of codes; it holds 32 // nbits, which need not be one"
+)
+IN_FRONT = "the padding is in front of each row instead of behind it"
 UNCUT = "the row is not cut into tiles first, so that a word holds k from all over it"
 
 
@@ -51,7 +55,12 @@ def _mistakes_of_unpack(case):
             lambda codes: codes.transpose(1, 2),
         "the tiles of a row are taken in reverse order": lambda codes: codes.flip(1),
         "the lanes of a tile are taken in reverse order": lambda codes: codes.flip(3),
+        "every tile of a row is read from the first one":
+            lambda codes: codes[:, :1].expand_as(codes),
     }  # fmt: skip
+    power = _power_of_two(len(shift))
+    if K <= power * WARP_SIZE * -(-K // (len(shift) * WARP_SIZE)):
+        arranged[_ONLY_A_POWER] = lambda codes: codes[:, :, :power]
     of_fields = fields.field_mistakes(shift, case.nbits)
     return [
         *(m for m in of_fields if m.parts.get("mask") != 255),  # uint8 has no more bits
@@ -62,6 +71,11 @@ def _mistakes_of_unpack(case):
             "the padding is cut off in front instead of behind", {"cut": lambda row: row[:, -K:]}
         ),
     ]
+
+
+def _power_of_two(count):
+    """The largest power of two up to `count`."""
+    return 1 << count.bit_length() - 1
 
 
 def _value_mistakes(nbits):
@@ -125,6 +139,7 @@ def _mistakes_of_pack(case):
     return [
         *(as_signed_bytes(lambda codes: codes) if nbits == 8 else []),
         *arrangement_mistakes(count, tile),
+        *_words_with_fewer_codes(case.W_q.shape[1], count),
         *(
             Mistake(words, {"shift": m.parts["shift"]})
             for m in fields.shift_mistakes(word_dots.shift_of(nbits), nbits, "nbits", True)
@@ -144,6 +159,18 @@ def _mistakes_of_pack(case):
         *products.count_mistakes(torch.ones(1, count, 1).double()),
         *combining_mistakes(),
     ]
+
+
+def _words_with_fewer_codes(K, count):
+    """The mistake of words with a power of two of codes, if a row has its number of words."""
+    power = _power_of_two(count)
+    if -(-K // (power * WARP_SIZE)) != -(-K // (count * WARP_SIZE)):
+        return []
+
+    def arranged(codes):
+        return torch.nn.functional.pad(tiled(codes, power), (0, 0, 0, count - power))
+
+    return [Mistake(_ONLY_A_POWER, {"arranged": arranged})]
 
 
 def by_or(placed):
@@ -166,7 +193,7 @@ def arrangement_mistakes(count, tile):
         f"{_NEIGHBOURS}, the first one in the least significant bits":
             lambda c: padded(c).view(len(c), -1, WARP_SIZE, count).transpose(2, 3).flip(2),
         UNCUT: lambda c: padded(c).view(len(c), count, -1, WARP_SIZE).transpose(1, 2),
-        "the padding is in front of each row instead of behind it":
+        IN_FRONT:
             lambda c: tiled(torch.nn.functional.pad(c, (-c.shape[1] % tile, 0)), count),
         "the ragged tail of K after the last whole tile is missing":
             lambda c: tiled(cut(c), count),
@@ -184,6 +211,8 @@ def combining_mistakes():
     combined = {
         "the codes are shifted while still uint8, so that bits above the eighth are lost":
             lambda p: by_or(p & 255),
+        "the codes are shifted while int16, so that bits above the sixteenth are lost, and the "
+        "sixteenth fills all above it": lambda p: by_or(((p & 0xFFFF) ^ 0x8000) - 0x8000),
         "every word is shifted one bit too far to the left": lambda p: by_or(p) << 1,
         "every word is shifted one bit too far to the right": lambda p: (by_or(p) & ALL_BITS) >> 1,
         "the words of a row go lane by lane, not tile by tile":

@@ -84,6 +84,9 @@ def scale_mistakes():
         ),
         "the zero-point is added after the scale": lambda code, zero, scale: code * scale + zero,
         "the scale multiplies the zero-point only": lambda code, zero, scale: code - zero * scale,
+        "the scale multiplies the zero-point, and then the difference too": lambda c, z, s: (
+            (c - z * s) * s
+        ),
         "the scaled code is subtracted from the zero-point": lambda c, z, s: z - c * s,
         "the zero-point is subtracted before and after the scale": lambda c, z, s: (c - z) * s - z,
         "the scale is added; it multiplies": lambda code, zero, scale: code - zero + scale,

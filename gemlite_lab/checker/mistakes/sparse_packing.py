@@ -6,6 +6,7 @@ from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products
 from gemlite_lab.checker.mistakes.model import Mistake, Model, without_twins
 from gemlite_lab.checker.mistakes.packing import (
+    IN_FRONT,
     UNCUT,
     arrangement_mistakes,
     as_signed_bytes,
@@ -84,6 +85,10 @@ def _mistakes_of_sparse(case):
             lambda c, k: torch.where(c[..., 0] > 0, c[..., 0] | 128, c[..., 1]),
         "both codes of a pair are added, which may set bit 7 too":
             lambda c, k: c.sum(-1) | _first_kept(c, k),
+        "the larger code of each pair is kept, and the first of two equal ones; `kept` says which "
+        "one it is": lambda c, k: torch.where(c[..., 0] >= c[..., 1], c[..., 0] | 128, c[..., 1]),
+        "a code has 7 bits; the highest of them is cut off (for a first alone)":
+            lambda c, k: torch.where(k[..., 0] > 0, c[..., 0] & 63 | 128, c[..., 1]),
         "a first that is kept counts as pruned where its code is 0":
             lambda c, k: torch.where(
                 k[..., 0] * c[..., 0] > 0, c[..., 0] | 128, c[..., 1]
@@ -124,7 +129,7 @@ def _sparse_arrangements():
         for m in arrangement_mistakes(8, 8 * WARP_SIZE)
         if "word holds" not in m.words or m.words == UNCUT
     ]
-    others += [
+    pairings = [
         (
             "a pair is made of the neighbours k and k + 1; its weights lie 32 apart",
             lambda v: tiled(v, 8).flatten(2).unflatten(2, (4, WARP_SIZE, 2)),
@@ -134,7 +139,32 @@ def _sparse_arrangements():
             lambda v: tiled(v, 8).unflatten(2, (2, 4)).permute(0, 1, 3, 4, 2),
         ),
     ]
-    return [Mistake(words, {"arranged": each(how)}) for words, how in others]
+    in_front = [(words, how) for words, how in others if words == IN_FRONT]
+    return [
+        *(Mistake(words, {"arranged": each(how)}) for words, how in others + pairings),
+        *(
+            Mistake(f"{words} ({besides})", {"arranged": each(how), "byte": byte})
+            for words, how in pairings + in_front
+            for besides, byte in _BYTES_OF_ANY_PAIR.items()
+        ),
+    ]
+
+
+def _one_kept_or_none(pairs):
+    codes, kept = pairs[..., 0], pairs[..., 1]
+    second = codes[..., 1] * kept[..., 1]
+    return torch.where(kept[..., 0] > 0, codes[..., 0] | 128, second)
+
+
+def _sum_of_kept(pairs):
+    codes, kept = pairs[..., 0], pairs[..., 1]
+    return (codes * kept).sum(-1) + _first_kept(codes, kept)
+
+
+_BYTES_OF_ANY_PAIR = {
+    "a pair of which neither is kept gives 0": _one_kept_or_none,
+    "a pair of which both are kept gives their sum": _sum_of_kept,
+}
 
 
 PACK_SPARSE = Model(_parts_of_sparse, _mistakes_of_sparse, words_of, ("codes",), axis=0)

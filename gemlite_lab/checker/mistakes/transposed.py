@@ -14,6 +14,8 @@ def _parts_of(case):
         "value": _right_value,
         "even_value": None,
         "odd_value": None,
+        "even_counted": torch.ones(N, 1).double(),
+        "odd_counted": torch.ones(N, 1).double(),
         "codes": case.codes,
         "x_given": case.x.double(),
         "scales": case.scales.double(),
@@ -39,8 +41,9 @@ def _output(parts):
     zeros = parts["zero"](parts["zeros"][parts["zero_group"][k]][:, parts["zero_rows"]].T)
     scales = parts["scales"][parts["scale_group"][k]][:, parts["scale_rows"]].T
     even, odd = (
-        (parts[name] or parts["value"])(codes, zeros, scales)
-        for name in ("even_value", "odd_value")
+        (parts[f"{parity}_value"] or parts["value"])(codes, zeros, scales)
+        * parts[f"{parity}_counted"]
+        for parity in ("even", "odd")
     )
     weights = torch.where(k % 2 == 0, even, odd) * parts["counted"]
     x = parts["x"](parts["x_given"][:, parts["x_at"]])
@@ -161,10 +164,19 @@ def _tile_mistakes(counted, tile, whole_tiles, of_chunk):
         "only the last tile of each chunk counts: sums are assigned, not added to":
             (tile % of_chunk == of_chunk - 1) | (tile == last),
         "only the first tile of each chunk counts": tile % of_chunk == 0,
+        "each chunk adds up one tile more, which is the first of the next one":
+            1 + ((tile % of_chunk == 0) & (tile > 0)).double(),
         "only chunk 0 is used": chunk == 0,
         "each chunk adds up all tiles": 0 * tile + chunk.max() + 1,
     }  # fmt: skip
-    return products.mistakes_of_counts(counted, counts)
+    of_all = products.mistakes_of_counts(counted, counts)
+    return of_all + [
+        Mistake(
+            f"{m.words} (for {parity} k alone)", {f"{parity}_counted": m.parts["counted"]}, True
+        )
+        for m in of_all
+        for parity in ("even", "odd")
+    ]
 
 
 TRANSPOSED = Model(_parts_of, _mistakes_of, _output, ("k",))

@@ -54,6 +54,10 @@ def _mistakes_of_group(case):
         "the group is that of the first k of a tile of the chunk, not of the row":
             tile * block // size,
         "the group is that of the tile's last k": (in_row * block + block - 1) // size,
+        "the group is that of the tile's last k, which begins anew behind K":
+            (in_row * block + block - 1) % case.x.shape[1] // size,
+        "k / GROUP is rounded to the nearest, and behind the last group comes the first":
+            (in_row * block + k + size // 2) // size % len(case.scales),
         "a tile is taken to be a group": in_row,
         "a tile of the chunk is taken to be a group": tile,
         "the tile is left out of the group": (chunk * own * block + k) // size,
@@ -132,6 +136,9 @@ def _mistakes_of_scales(case):
             (split * -(-(K // block) // splits) + turn) * block // size,
         "the group is the remainder of k by GROUP, not the quotient": tile * block % size,
         "the group is that of the next tile": (tile + 1) * block // size,
+        "the group is the one behind the right one, also behind the last": tile * block // size + 1,
+        "a turn is taken to be SPLIT_K + 1 tiles; it is SPLIT_K":
+            (turn * (splits + 1) + split) * block // size,
     }  # fmt: skip
     groups |= products.shifted_groups(right, right.max())
     places = {
