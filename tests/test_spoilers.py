@@ -24,11 +24,6 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 ROOT = Path(__file__).parent.parent
-# Predictions whose answer can be read above its reveal, or which are revealed in their own cell.
-# Lessons that are rewritten leave this list; nothing is added to it.
-KNOWN = {
-    "output error after my change",
-}
 _NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)(?=[fx%]?(?!\w))")
 _FORMAT = re.compile(r":[<>^+,]?\d*,?(?:\.\d+)?[defg%]\}")
 
@@ -133,8 +128,7 @@ def test_no_answer_can_be_read_above_its_reveal():
     found = {}
     for lesson, cells in LESSONS.items():
         found |= {what: (lesson, places) for what, places in spoilers(cells).items()}
-    assert {what: found[what] for what in found.keys() - KNOWN} == {}
-    assert KNOWN - found.keys() == set(), "these are cured: remove them from KNOWN"
+    assert found == {}
 
 
 def test_each_prediction_has_a_name_of_its_own_and_is_revealed_below():
