@@ -21,6 +21,15 @@ _READ_OTHERWISE = (
         r"\b(for|if)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*;\s*\{?\s*$",
         "the semicolon behind the ) ends it: the block below is not its own",
     ),
+    (
+        r"^\s*(?:float|half|int|X_T)\s+\w+(?:\[[^\]]*\])+\s*;",
+        "each thread has an array of its own there: one that others read is declared __shared__",
+    ),
+    (
+        r"\b__shfl\w*\(\s*(?!FULL_WARP|0x|~|-1|\w*mask)",
+        "a shuffle takes the mask, the value and the offset, in this order",
+    ),
+    (r"\w\[[^\][(]*,", "a comma gives its right side alone: C writes tile[a][b]"),
     (r"\b__sync(threads|warp)\s*;", "without its () the barrier is named and not called"),
     (
         r"(?<![\w.])1\s*/\s*\d+(?![\d.ef])",

@@ -49,15 +49,15 @@ def _output(parts):
 def _mistakes_of(case):
     offsets = {
         "nothing is reduced: lane 0 writes its own partial sum": (),
-        "the last step, offset 1, is missing": (16, 8, 4, 2),
-        "the first step, offset 16, is missing": (8, 4, 2, 1),
+        "the step of offset 1 is missing": (16, 8, 4, 2),
+        "the step of offset 16 is missing": (8, 4, 2, 1),
         "the step of offset 2 is missing": (16, 8, 4, 1),
         "the step of offset 4 is missing": (16, 8, 2, 1),
         "the step of offset 8 is missing": (16, 4, 2, 1),
         "only the first step, offset 16, is taken": (16,),
         "only the last step, offset 1, is taken": (1,),
         "the steps end at offset 4": (16, 8, 4),
-        "there are four steps, from offset 4 on": (4, 2, 1),
+        "there are three steps, offsets 4, 2 and 1: enough for 8 lanes, not for 32": (4, 2, 1),
         "there is a step of offset 32, or of 0, by which a lane adds its own value":
             (32, 16, 8, 4, 2, 1),
         "the offset is never halved": (16,) * 5,
