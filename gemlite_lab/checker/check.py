@@ -13,6 +13,7 @@ from gemlite_lab.checker import triton_answers
 from gemlite_lab.checker.all_steps import ALL_STEPS
 from gemlite_lab.checker.attainable_tflops import ATTAINABLE_TFLOPS
 from gemlite_lab.checker.benchmark_scripts import BENCHMARK_EXERCISES
+from gemlite_lab.checker.best_scale import BEST_SCALE
 from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.compiled_for_gpu import compiled_for_gpu
 from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
@@ -56,6 +57,7 @@ from gemlite_lab.lesson.kept_answers import keep_answer
 from gemlite_lab.sandbox.sandbox import AnswerError
 
 _BY_LESSON = (
+    BEST_SCALE,
     *(PACK, UNPACK, *CUDA_C_EXERCISES, WARP_REDUCE_SUM),
     *SHARED_EXERCISES,
     *(WORDS_OF_LANE, DEQUANT_DOT_4BIT, FUSED_GEMV),

@@ -1,0 +1,157 @@
+"""Exercise of quantize: write best_scale, the candidate whose marks lie nearest to a row.
+
+An index alone would not tell one mistake from another. So a case has many rows, each is a call, and
+the indices of all of them are judged together.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from gemlite_lab.checker.exercise import CheckFailed, Exercise, number
+from gemlite_lab.lesson.real_layer import real_layer
+from gemlite_lab.sandbox.many_calls import results
+
+_NAME = "best_scale"
+# Short binary fractions, so that the errors of weights in quarters are exact, and ties are ties.
+_SCALES = torch.tensor([0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0])
+_FRACTIONS_OF_FULL = torch.arange(20, 8, -1) / 20
+_CLEARLY = 1e-4
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """W (rows, K) and, for each row, its own candidates (rows, C)."""
+
+    what: str
+    nbits: int
+    W: torch.Tensor
+    candidates: torch.Tensor
+
+    @property
+    def label(self):
+        rows, K = self.W.shape
+        return f"{rows} {self.what}, {self.nbits}-bit, K = {K}"
+
+
+def _quarters(nbits, K, rows, seed):
+    """Rows of quarters: every third has an outlier, every fourth has small numbers, for ties."""
+    generator = torch.Generator().manual_seed(seed)
+    reach = 3 * 2**nbits
+    W = torch.randint(-reach, reach + 1, (rows, K), generator=generator) / 4
+    W[1::4] = torch.randint(-1, 2, W[1::4].shape, generator=generator).float()
+    W[2::3, K // 2] *= 3
+    W[2::9, K // 2] *= 32  # beyond 8 bits
+    W[3] = 0
+    order = torch.rand(rows, len(_SCALES), generator=generator).argsort(1)
+    candidates = _SCALES[order][:, :5]
+    candidates[::5, 4] = candidates[::5, 1]  # equal scales have equal errors
+    return _Rows("rows of quarters", nbits, W, candidates)
+
+
+def _nearly_equal(what, K, unit, offsets, decisive, rows):
+    """8-bit rows in which two candidates differ in one weight alone, and there by little.
+
+    All other weights lie `offsets` beside marks of both rulers, whose steps are 2 and 3 halves of a
+    `unit`: there both have the same error. A third candidate, the first one, is far worse.
+    """
+    generator = torch.Generator().manual_seed(0)
+    marks = torch.randint(-40, 41, (rows, K), generator=generator) * 3 * unit
+    steps = torch.randint(-offsets, offsets + 1, (rows, K), generator=generator)
+    W = marks + steps * (unit / 1024)
+    W[:, K // 3] = decisive[0]
+    W[::3, K // 3] = decisive[1]
+    candidates = torch.tensor([7.0, 1.0, 1.5]).repeat(rows, 1) * unit
+    candidates[1::2, 1:] = candidates[1::2, 1:].flip(1)
+    return _Rows(what, 8, W, candidates)
+
+
+def _long_rows():
+    """Rows whose sums float32 rounds to equal ones."""
+    little = 2.0**-12
+    return _nearly_equal("long rows", 20_000, 1024, 450, (1280 - little, 1280 + little), 8)
+
+
+def _fine_rows():
+    """Rows whose weights fp16 rounds to such that both candidates are equally good."""
+    little = 2.0**-8
+    return _nearly_equal("fine rows", 64, 1, 400, (100.25 - little, 100.25 + little), 9)
+
+
+def _one_weight():
+    W = torch.tensor([0.0, 1.0, -1.0, 3.0, -3.0, 2.5, -9.0, 0.25, 40.0]).view(-1, 1)
+    candidates = torch.tensor([1.0, 3.0, 0.5, 2.0]).repeat(len(W), 1)
+    candidates[::2] = candidates[::2].flip(1)
+    return _Rows("rows", 2, W, candidates)
+
+
+def _real_rows(nbits):
+    """Rows of ffn_up, with candidates from the scale that clips nothing down to 0.45 of it."""
+    W = real_layer("ffn_up").weight.float()[:64]
+    full = W.abs().amax(1, keepdim=True) / (2 ** (nbits - 1) - 1)
+    candidates = full * _FRACTIONS_OF_FULL
+    errors = _errors(W, nbits, candidates).sort(1).values
+    is_clear = errors[:, 1] > errors[:, 0] * (1 + _CLEARLY)
+    return _Rows("rows of ffn_up", nbits, W[is_clear], candidates[is_clear])
+
+
+def _cases():
+    return [
+        _quarters(nbits=2, K=8, rows=60, seed=0),
+        _quarters(nbits=6, K=12, rows=60, seed=1),
+        _quarters(nbits=3, K=5, rows=40, seed=2),
+        _quarters(nbits=1, K=6, rows=40, seed=3),
+        _quarters(nbits=8, K=33, rows=20, seed=4),
+        _one_weight(),
+        _fine_rows(),
+        _long_rows(),
+        _real_rows(nbits=4),
+        _real_rows(nbits=3),
+    ]
+
+
+def _fresh(seed):
+    generator = torch.Generator().manual_seed(seed)
+    nbits, K = (int(torch.randint(*ends, (), generator=generator)) for ends in ((2, 9), (2, 50)))
+    return [_quarters(nbits, K, 20, seed), _quarters(nbits, K, 20, seed + 1)]
+
+
+def _errors(W, nbits, candidates):
+    """(rows, C): the sum of squared errors of each row with each of its candidates."""
+    weights, scales = W.double()[:, None], candidates.double()[:, :, None]
+    codes = (weights / scales).round().clamp(-(2 ** (nbits - 1)), 2 ** (nbits - 1) - 1)
+    return (weights - codes * scales).square().sum(2)
+
+
+def _expected(case):
+    return _errors(case.W, case.nbits, case.candidates).argmin(1).double(), None
+
+
+def _run(answer, case, device):
+    rows = zip(case.W, case.candidates, strict=True)
+    returned = answer.run(results, [(w.clone(), case.nbits, scales.clone()) for w, scales in rows])
+    if any(index is None for index in returned):
+        raise CheckFailed(f"{_NAME} returned None: write it, and return the index")
+    return torch.stack([number(index) for index in returned])
+
+
+BEST_SCALE = Exercise(
+    name=_NAME,
+    lesson="quantize",
+    output="index_of_row",
+    dtype=torch.float64,
+    is_kernel=False,
+    hints=(
+        "Take w = [1.0, 1.0, 1.0, -9.0], 2 bits, and the scales 1 and 4, by hand. Which codes are "
+        "there? What does each weight become, and what are the four squared errors?",
+        "For each candidate: divide, round, clamp, multiply by the scale again, subtract from w, "
+        "square, sum. 2 bits have the codes -2 to 1: one more below 0 than above.",
+        "Begin with w.double(), so that no sum is rounded. Collect the sums in a list or a tensor; "
+        "argmin gives the first of equals, and in a loop of your own < does.",
+    ),
+    cases=_cases,
+    fresh=_fresh,
+    expected=_expected,
+    run=_run,
+    runs_in="gemlite_lab.sandbox.many_calls",
+)
