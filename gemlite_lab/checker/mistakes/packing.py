@@ -164,7 +164,7 @@ def _mistakes_of_pack(case):
 def _words_with_fewer_codes(K, count):
     """The mistake of words with a power of two of codes, if a row has its number of words."""
     power = _power_of_two(count)
-    if -(-K // (power * WARP_SIZE)) != -(-K // (count * WARP_SIZE)):
+    if power == count or -(-K // (power * WARP_SIZE)) != -(-K // (count * WARP_SIZE)):
         return []
 
     def arranged(codes):
