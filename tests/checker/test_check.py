@@ -60,7 +60,9 @@ def attainable_tflops(M, N, K, nbytes, read_gb_per_s, matmul_tflops):
 
 @pytest.mark.parametrize("function", [lambda name: check(name, None), lambda name: hint(name, 1)])
 def test_an_unknown_exercise_names_the_known_ones(function):
-    with pytest.raises(ValueError, match="there is no exercise 'pakc'; there are best_scale, pack, unpack, "):
+    with pytest.raises(
+        ValueError, match="there is no exercise 'pakc'; there are best_scale, pack, unpack, "
+    ):
         function("pakc")
 
 
