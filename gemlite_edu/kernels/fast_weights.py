@@ -48,12 +48,14 @@ class FastWeights:
 
     Codes of 8, 4, 2 or 1 bits lie in `PlaneTiles`, others in `PieceTiles`.
     hole_bytes: bytes of a block's shared memory that are reserved for the text in a hole.
+    has_one_offset: the codes of all fields have the same offset, so that a sum of x is enough.
     """
 
     nbits: int
     group_size: int | None = None
     mode: WeightMode = WeightMode.SHIFT_SCALE
     hole_bytes: int = 0
+    has_one_offset: bool = False
 
     def __post_init__(self):
         if self.nbits not in range(1, 9):
@@ -111,11 +113,13 @@ class FastWeights:
     @property
     def defines(self):
         """{macro: value} for the weights; x, y and the machine add macros of their own."""
-        return {"W_NBITS": self.nbits, "MODE": self.mode.name}
+        one_offset = int(self.has_one_offset)
+        return {"W_NBITS": self.nbits, "MODE": self.mode.name, "ONE_OFFSET": one_offset}
 
     def bytes_of_a_part(self, x_dtype):
         """Size of the text's XPart."""
-        return 8 if x_dtype == torch.float16 else 16
+        of_halves = 4 if self.has_one_offset else 8
+        return of_halves if x_dtype == torch.float16 else 16
 
 
 def _layout(nbits, K, group_size=None):

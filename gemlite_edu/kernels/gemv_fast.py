@@ -9,6 +9,7 @@ import torch
 
 from gemlite_edu.kernels.fast_weights import FastWeights, SparseWeights, Types
 from gemlite_edu.kernels.machine import TURING
+from gemlite_edu.kernels.pair_table import known_of
 from gemlite_edu.kernels.plan import (
     WARP_SIZE,
     WHOLE_ROW,
@@ -22,7 +23,6 @@ from gemlite_edu.numbers.checks import aligned, check_matrix, check_no_grad, per
 from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.packing.sparse_1in2 import pack_sparse_1in2
 
-HOLE_BYTES = 33 * 1024  # shared memory that a text in the hole prepare_pairs may use
 X_TILE = 8  # elements of x that a lane copies at once
 
 _MOST_CODES = 2**35  # the text counts vectors of words in 32 bits
@@ -33,11 +33,12 @@ _MOST_LOST = 0.01  # largest relative error of a scale that is subnormal in floa
 class FastGemv(Spec):
     """gemv_a16wn_fast: a GEMV that feeds codes of 1 to 8 bits to the tensor cores.
 
-    hole_bytes: shared memory that a text in a hole may use.
+    hole_bytes: shared memory that a text in a hole may use. has_one_offset: see `FastWeights`.
     """
 
     name: str = "gemv_a16wn_fast"
     hole_bytes: int = 0
+    has_one_offset: bool = False
 
     texts = ("gemv_a16w1to2_fast", "gemv_a16w3to8_fast")  # names of `sources`
     on_older_gpus = "gemv_a16wn_fp32"
@@ -45,7 +46,8 @@ class FastGemv(Spec):
     @cached_property
     def weights(self):
         """The `FastWeights`; ValueError for an unsupported width or group size."""
-        return FastWeights(self.nbits, self.group_size, hole_bytes=self.hole_bytes)
+        of_texts = dict(hole_bytes=self.hole_bytes, has_one_offset=self.has_one_offset)
+        return FastWeights(self.nbits, self.group_size, **of_texts)
 
     @property
     def text(self):
@@ -59,9 +61,8 @@ class FastGemv(Spec):
         return spec
 
     def with_texts(self, texts):
-        """This spec, with shared memory reserved if one of the texts prepares a table there."""
-        is_prepared = "prepare_pairs" in texts
-        return dataclasses.replace(self, hole_bytes=HOLE_BYTES) if is_prepared else self
+        """This spec, with what its `FastWeights` must know about the texts."""
+        return dataclasses.replace(self, **known_of(texts, self.nbits))
 
     def layout(self, K):
         """The layout of the words that `pack` makes from codes (N, K)."""

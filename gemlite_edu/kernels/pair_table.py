@@ -95,6 +95,9 @@ __device__ half2 dequant_pair(uint32_t pairs, int f) {
   return as_half2(__byte_perm(low, high, 0x5410));
 }
 """
+HOLE_BYTES = 33 * 1024  # shared memory that a text in the hole prepare_pairs may use
+_WITHOUT_OFFSETS = (_DEQUANT_PAIRS + _DEQUANT_BYTES, _DEQUANT_LEVELS)
+_WITH_ONE_OFFSET = (4, 8)  # bits: as the kernels themselves decode integers
 _MOST_OF_PAIRS = 16  # levels: a table of all pairs of more would not fit into shared memory
 
 
@@ -143,8 +146,19 @@ def table_texts(count):
     prepare = _FITS + _PREPARE_PAIRS + (_FINISH_PAIRS if of_pairs else _FINISH_LEVELS)
     return {
         "prepare_pairs": prepare.format(**about),
-        "dequant_pair": _DEQUANT_PAIRS + _DEQUANT_BYTES if of_pairs else _DEQUANT_LEVELS,
+        "dequant_pair": _WITHOUT_OFFSETS[0 if of_pairs else 1],
     }
+
+
+def known_of(texts, nbits):
+    """What `FastWeights` of nbits must know about {hole: text}: its hole_bytes and has_one_offset.
+
+    The offsets of a text of the user's own are not known.
+    """
+    own = texts.get("dequant_pair")
+    has_one_offset = nbits in _WITH_ONE_OFFSET if own is None else own in _WITHOUT_OFFSETS
+    hole_bytes = HOLE_BYTES if "prepare_pairs" in texts else 0
+    return {"hole_bytes": hole_bytes, "has_one_offset": has_one_offset}
 
 
 def _halves(levels):

@@ -8,8 +8,9 @@ import torch
 
 from gemlite_edu.kernels.fast_weights import FLOATS, FastWeights, Types
 from gemlite_edu.kernels.gemm_fast import LONGEST_K, N_TILE, FastGemm, plan_gemm
-from gemlite_edu.kernels.gemv_fast import HOLE_BYTES, X_TILE, FastGemv, plan_gemv
+from gemlite_edu.kernels.gemv_fast import X_TILE, FastGemv, plan_gemv
 from gemlite_edu.kernels.machine import HOPPER, TURING, machine_of
+from gemlite_edu.kernels.pair_table import known_of
 from gemlite_edu.numbers.checks import aligned, aligned_pointers_of, pointers_of, whole_tiles
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.numbers.weight_modes import WeightMode
@@ -157,8 +158,8 @@ def _prepared(product, shape, N, types, layout, mode, device, decoders):
 
 
 def _weights(layout, decoders, mode=WeightMode.SHIFT_SCALE):
-    hole_bytes = HOLE_BYTES if "prepare_pairs" in dict(decoders) else 0
-    return FastWeights(layout.nbits, layout.group_size, mode, hole_bytes)
+    known = known_of(dict(decoders), layout.nbits)
+    return FastWeights(layout.nbits, layout.group_size, mode, **known)
 
 
 @lru_cache

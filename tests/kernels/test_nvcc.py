@@ -1,5 +1,6 @@
 """Every kernel compiles for the GPUs that learners have; no GPU is needed for that."""
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -14,9 +15,9 @@ from gemlite_edu.kernels import sources
 from gemlite_edu.kernels.fast_weights import FastWeights, SparseWeights, Types
 from gemlite_edu.kernels.gemm_fast import plan_gemm
 from gemlite_edu.kernels.gemv import KERNELS
-from gemlite_edu.kernels.gemv_fast import FAST_KERNELS, HOLE_BYTES, FastGemv, plan_gemv
+from gemlite_edu.kernels.gemv_fast import FAST_KERNELS, FastGemv, plan_gemv
 from gemlite_edu.kernels.machine import H200, SIMULATED
-from gemlite_edu.kernels.pair_table import pair_table
+from gemlite_edu.kernels.pair_table import HOLE_BYTES, known_of, pair_table
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS, Y_TYPES
 from gemlite_edu.numbers.formats import FP8_E4M3, NF4
 from gemlite_edu.numbers.weight_modes import WeightMode
@@ -129,16 +130,20 @@ OF_FAST_KERNELS = [  # weights, type of scales and zeros, M, type of x, architec
 
 def fast_build(weights, scale_dtype, M, x_dtype, architectures, replace=None):
     """As it is launched on an H200, whatever the architecture."""
+    if isinstance(weights, FastWeights):
+        weights = dataclasses.replace(weights, **known_of(replace or {}, weights.nbits))
     types = Types(x_dtype, x_dtype, scale_dtype, scale_dtype)
     launch = plan_gemv(M, 8192, 8192, types, weights, SIMULATED).product
     name = f"{weights}-{scale_dtype}-M{M}-x {x_dtype}"
     return build_of(name, weights.text, FastGemv.entry, launch, architectures, replace)
 
 
-WITH_HOLES = {nbits: FastWeights(nbits, 128, hole_bytes=HOLE_BYTES) for nbits in (4, 8)}
 OF_A_TABLE = [
-    *(fast_build(WITH_HOLES[4], FP16, M, FP16, ARCHITECTURES, pair_table(NF4)) for M in (1, 8)),
-    fast_build(WITH_HOLES[8], FP16, 4, FP16, OLDEST_AND_NEWEST, pair_table(FP8_E4M3)),
+    *(
+        fast_build(FastWeights(4, 128), FP16, M, FP16, ARCHITECTURES, pair_table(NF4))
+        for M in (1, 8)
+    ),
+    fast_build(FastWeights(8, 128), FP16, 4, FP16, OLDEST_AND_NEWEST, pair_table(FP8_E4M3)),
 ]
 
 OF_THE_FAST_GEMM = [  # bits, M, N, size of groups, mode

@@ -134,7 +134,7 @@ __device__ inline half2 weights_of(half2 codes, const Step& step, int tile, int 
 
 // Adds the products of a plane""",
         ),
-        ("weighted(dot, step, tile, part * 2 / SHARERS + slot, sums.x)", "dot"),
+        ("weighted(dot, step, tile, part * 2 / SHARERS + slot, sum_of(sums))", "dot"),
         (
             "  prepare_x(x_shared, x_parts, steps * STEP);\n",
             "  __pipeline_wait_prior(0);\n",

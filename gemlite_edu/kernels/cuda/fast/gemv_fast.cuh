@@ -26,6 +26,10 @@ constexpr bool has_offsets(int f) {
   return f < FIELDS && (offset_of(f) != 0.0f || has_offsets(f + 1));
 }
 constexpr bool OFFSETS = has_offsets(0);
+constexpr bool has_one_offset(int f) {
+  return f == FIELDS || (offset_of(f) == offset_of(0) && has_one_offset(f + 1));
+}
+static_assert(!ONE_OFFSET || has_one_offset(0), "ONE_OFFSET is for codes with the same offset in all fields");
 constexpr int PART = GROUP_SIZE < STEP ? GROUP_SIZE : STEP;  // of a step, with one scale
 constexpr int PARTS = STEP / PART, STEPS_PER_GROUP = GROUP_SIZE / PART;
 constexpr int THREADS = WARPS * WARP_SIZE, TILE_N = 16 * TILES;
@@ -110,8 +114,8 @@ __device__ inline void add_step(const Step& step, const uint4* x_shared, int lan
       }
       const int own_part = part + (slot * SHARERS + share) / 2;
       const XPart sums = x_parts[own_part * ROWS + 2 * t % ROWS + m];
-      if (OFFSETS) dot -= sums.y;
-      const float sum = weighted(dot, step, tile, part * 2 / SHARERS + slot, sums.x);
+      if (OFFSETS) dot -= offsets_of(sums);
+      const float sum = weighted(dot, step, tile, part * 2 / SHARERS + slot, sum_of(sums));
       totals[tile][slot][m] += power_of(sums) * sum;
     }
   }

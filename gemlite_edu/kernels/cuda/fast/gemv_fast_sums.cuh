@@ -1,13 +1,22 @@
 // The part of gemv_fast.cuh that adds up x over the codes that share a scale.
-// In scope: PLANE, PLANES, PART, ROWS, OFFSETS, field_of, offset_of, prepare_pairs.
+// In scope: PLANE, PLANES, PART, ROWS, OFFSETS, ONE_OFFSET, field_of, offset_of, prepare_pairs.
 #pragma once
 #include "gemv_fast_x.cuh"
 #include "levels.cuh"
 
-// Of a part of a row: {sum of x, sum of x times its offsets}, and z: what undoes its scaling.
-using XPart = std::conditional<IS_HALF, float2, float4>::type;
+// Of a part of a row: {sum of x, sum of x times its offsets}, and z: what undoes its scaling. With one
+// offset for all fields the first is enough, and a block keeps more of its L1 for the weights.
+using XPart = std::conditional<!IS_HALF, float4, std::conditional<ONE_OFFSET, float, float2>::type>::type;
+__device__ inline float power_of(float) { return 1.0f; }
 __device__ inline float power_of(float2) { return 1.0f; }
 __device__ inline float power_of(float4 sums) { return sums.z; }
+__device__ inline float sum_of(float sum) { return sum; }
+__device__ inline float sum_of(float2 sums) { return sums.x; }
+__device__ inline float sum_of(float4 sums) { return sums.x; }
+__device__ inline float offsets_of(float sum) { return sum * offset_of(0); }
+__device__ inline float offsets_of(float2 sums) { return sums.y; }
+__device__ inline float offsets_of(float4 sums) { return sums.y; }
+__device__ inline void set_part(float& sum, float x, float, float) { sum = x; }
 __device__ inline void set_part(float2& sums, float x, float offsets, float) {
   sums = make_float2(x, offsets);
 }
@@ -41,7 +50,7 @@ __device__ inline void prepare_x(uint4* x_shared, XPart* x_parts, int padded_K) 
       const float2 pair = __half22float2(as_half2(pairs[i]));
       sum += pair.x + pair.y;
     }
-    if (OFFSETS) offsets = sum_of_part(sum * offset);
+    if (OFFSETS && !(IS_HALF && ONE_OFFSET)) offsets = sum_of_part(sum * offset);
     sum = sum_of_part(sum);
     if (k < padded_K && k % PART == 0) set_part(x_parts[k / PART * ROWS + m], sum, offsets, power);
   });
