@@ -82,6 +82,14 @@ class Program:
             library, self.source, arguments, launch, self._time_limit, title, recorded
         )
 
+    def count_operations(self, plan, tensors, y):
+        """Run the plan's product in the simulator into `y`, and count its operations."""
+        launch = plan.product
+        arguments = _arguments(launch, self._prepared(plan, tensors), y)
+        return simulator.count_operations(
+            self.source, launch.entry, arguments, launch, self._time_limit
+        )
+
     def _built(self, launch, device):
         key = (device, launch.text, *launch.defines.values())
         library = self._libraries.get(key)

@@ -168,6 +168,15 @@ class Kernel:
         notes = self.spec.notes(plan.product)
         return dataclasses.replace(report, find_notes=lambda: (*report.notes, *notes))
 
+    def count_operations(self, x, W, scales=None, zeros=None):
+        """{"all", "bits"}: the operations of all warps of a call, loads and stores aside.
+
+        The simulator runs the kernel, and counts what `simulator.count_operations` says.
+        """
+        tensors, (M, N, _), plan = self._planned(x, W, scales, zeros, None, None, None)
+        y = torch.empty(M, N, dtype=self.y_dtype, device="cpu")
+        return self._program.count_operations(plan, tensors, y)
+
     def _recorded(self):
         if self.replace or not self.spec.counted_as:
             return ""

@@ -5,6 +5,7 @@ from gemlite_edu.runners.simulator.arguments import Integer, NullPointer, Tensor
 from gemlite_edu.runners.simulator.build import build_instrumented_kernel, build_kernel
 from gemlite_edu.runners.simulator.inspection import inspect_kernel, inspect_text
 from gemlite_edu.runners.simulator.kept_processes import kept_alive
+from gemlite_edu.runners.simulator.operations import count_operations
 from gemlite_edu.runners.simulator.report import Report
 from gemlite_edu.runners.simulator.run import run_kernel
 
@@ -16,6 +17,7 @@ __all__ = [
     "Tensor",
     "build_instrumented_kernel",
     "build_kernel",
+    "count_operations",
     "inspect_kernel",
     "inspect_text",
     "kept_alive",

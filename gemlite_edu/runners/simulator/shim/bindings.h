@@ -17,7 +17,15 @@ SIM_NOT_WATCHED void sim_call(void (*kernel)(Parameters...), void** arguments) {
   sim_call(kernel, arguments, std::index_sequence_for<Parameters...>());
 }
 
+#ifdef SIM_COUNTED
+#include "counted_blocks.h"
+extern "C" SIM_NOT_COUNTED void sim_run_lane(void** arguments) {
+  sim_counts = *static_cast<int**>(arguments[0]);
+  sim_call(&KERNEL, arguments + 1);
+}
+#else
 extern "C" SIM_NOT_WATCHED void sim_run_lane(void** arguments) { sim_call(&KERNEL, arguments); }
+#endif
 
 // Touching one thread_local makes this OS thread's copy of all of them, the shared memory, exist.
 __thread unsigned char sim_touched;

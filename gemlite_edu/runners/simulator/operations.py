@@ -1,0 +1,165 @@
+"""Count the arithmetic of a kernel: how many operations each warp executes, loads and stores aside.
+
+The host's compiler translates the kernel's own text with a counter in each basic block. It inlines
+the text's functions and none of the simulator's, so that an intrinsic is one call. An operation is
+an instruction that it makes of the text, except moves, or a call of such an intrinsic. A GPU's
+compiler makes other instructions, but about in proportion.
+"""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import torch
+
+from gemlite_edu.runners.build_cache import cached_build
+from gemlite_edu.runners.simulator.arguments import Tensor
+from gemlite_edu.runners.simulator.build import SHIM, compile_counted, key_of_counted
+from gemlite_edu.runners.simulator.run import run_kernel
+
+_WARP_SIZE = 32
+_FLAGS = (
+    "-O3 -g1 -gdwarf-4 -w -DSIM_COUNTED -fsanitize-coverage=trace-pc -fno-inline "
+    "-fno-tree-vectorize -fno-tree-slp-vectorize -fno-reorder-blocks -fno-split-loops "
+    "-fno-reorder-blocks-and-partition -fno-unswitch-loops -fno-optimize-sibling-calls "
+    "--param=max-completely-peeled-insns=8000 --param=max-completely-peel-times=64"
+).split()
+_UNROLL = re.compile(r"^([ \t]*#[ \t]*pragma[ \t]+)unroll\b[ \t]*\(?(\w*)\)?.*$", re.MULTILINE)
+_INLINED = (
+    "#undef __device__\n#define __device__ __attribute__((always_inline))\n"
+    "#undef __noinline__\n#define __noinline__\n"
+)
+_COUNTER = "__sanitizer_cov_trace_pc"
+_CALL = re.compile(r"^\s+(callq?|bl)\s+([\w.$]+)(?:@PLT)?")
+_INSTRUCTION = re.compile(r"^\s+([a-z][\w.]*)\b\s*(.*)$")
+_FUNCTION = re.compile(r"^((?!\.L)[\w.$]+):$")
+_FILE = re.compile(r'^\s+\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?')
+_LINE = re.compile(r"^\s+\.loc\s+(\d+)\s")
+# Moves, and what a GPU has not: the stack, returns, jumps that no condition decides.
+_MOVE = re.compile(
+    r"^(?:mov\w*|v?mov\w*|push\w*|pop\w*|ret\w*|leave\w*|jmp\w*|nop\w*|cltq|cltd|cqto|cwtl|endbr\w*"
+    r"|ud2|rep|rex\w*|data16|b|br|ldr\w*|str\w*|ldp|stp|fmov|adrp|[su]xt\w*|dup|ins|umov)$"
+)
+_KINDS = {
+    "multiply": re.compile(r"v?mul[sp][sd]$|fmul$"),
+    "add": re.compile(r"v?(?:add|sub)[sp][sd]$|f(?:add|sub)$"),
+    "integer multiply": re.compile(r"imul[lq]$|mul$"),
+    "integer add": re.compile(r"(?:add|sub)[lq]?$"),
+    "bits": re.compile(
+        r"(?:s[ah][lr]x?|ro[lr]x?|and|or|xor|not)[bwlq]?$|v?cvt|andn|bextr|[lar]s[lr]$|orr$|eor$|[usb]+fx$|[us]cvtf$"
+    ),
+}
+_ZEROS = re.compile(r"^v?(?:pxor|xorps|xorl|xorq)$")
+_ADDRESS_OF_OWN = re.compile(r"%rsp$|\(%rsp\), %r|\bsp, sp\b|@tls|%fs:|tprel|tlsdesc")
+# The memory's part of the simulator's functions: reports count those accesses.
+_MEMORY = re.compile(
+    r"__ld[cgl]|__st[cgw]|sim_only_global|mem(?:cpy|move|set)|tls|_ZT[HW]|C[12]ERKS|aSERKS"
+)
+
+
+def count_operations(text, entry, arguments, launch, time_limit):
+    """Operations of all warps of a launch, {"all", "bits", "barriers": number}.
+
+    text, entry, launch.defines: as for `build_kernel`. The launch runs, and writes its outputs.
+    """
+    library = _counted_library(text, entry, launch.defines)
+    blocks = [tuple(map(int, line.split())) for line in _table(library).read_text().splitlines()]
+    grid = launch.grid[0] * launch.grid[1]
+    warps = -(-launch.threads_per_block // _WARP_SIZE)
+    counts = torch.zeros(len(blocks), grid, warps * _WARP_SIZE, dtype=torch.int32)
+    counter = Tensor("operations", counts, is_output=True)
+    run_kernel(library, [counter, *arguments], launch, time_limit)
+    turns = counts.view(len(blocks), grid * warps, _WARP_SIZE).amax(2).sum(1).double()
+    found = turns @ torch.tensor(blocks, dtype=torch.float64)
+    return dict(zip(("all", "bits", "barriers"), found.tolist(), strict=True))
+
+
+def _counted_library(text, entry, defines):
+    text = _INLINED + _UNROLL.sub(_for_the_host, text)
+
+    def build(folder):
+        blocks = compile_counted(text, entry, defines, _FLAGS, folder, _with_counters)
+        rows = ["{} {} {}\n".format(*block) for block in blocks]
+        _table(folder / "kernel.so").write_text("".join(rows))
+
+    key = key_of_counted(text, entry, defines, (*_FLAGS, Path(__file__).read_text()))
+    return cached_build(key, build) / "kernel.so"
+
+
+def _table(library):
+    return library.parent / "operations.txt"
+
+
+def _for_the_host(pragma):
+    times = pragma[2] if pragma[2].isdigit() else "64"
+    return f"{pragma[1]}GCC unroll {times}"
+
+
+def _with_counters(assembly):
+    """(the assembly, whose counters have numbers; [`_totals` of each] of their blocks)."""
+    lines, blocks, found, is_ours = [], [], Counter(), False
+    folders = _files(assembly)
+    own = _own_functions(assembly, folders)
+    for line in assembly.splitlines():
+        function = _FUNCTION.match(line)
+        if function:
+            is_ours, found = function[1] in own, Counter()
+        call = _CALL.match(line)
+        if call and call[2] == _COUNTER:
+            found = Counter()
+            lines.append(
+                f"\tmovl\t${len(blocks)}, %edi" if call[1] != "bl" else f"\tmov\tw0, #{len(blocks)}"
+            )
+            lines.append(line.replace(_COUNTER, "sim_count_block"))
+            blocks.append(found)
+            continue
+        if is_ours:
+            found.update(_operations(line, call, own))
+        lines.append(line)
+    return "\n".join(lines) + "\n", [_totals(found) for found in blocks]
+
+
+def _totals(found):
+    """(operations, those on bits, barriers) of a basic block.
+
+    A product and a sum are one operation, as a GPU's compiler fuses them.
+    """
+    fused = sum(min(found[f"{kind}multiply"], found[f"{kind}add"]) for kind in ("", "integer "))
+    return sum(found.values()) - fused, found["bits"], found["barrier"]
+
+
+def _files(assembly):
+    return {
+        m[1]: "/".join(filter(None, m.groups()[1:]))
+        for m in map(_FILE.match, assembly.splitlines())
+        if m
+    }
+
+
+def _own_functions(assembly, files):
+    """The functions whose first line of text is not the simulator's."""
+    found, function = set(), None
+    for line in assembly.splitlines():
+        label, place = _FUNCTION.match(line), _LINE.match(line)
+        function = label[1] if label else function
+        if place and function:
+            is_shim = files.get(place[1], "").startswith(str(SHIM))
+            if not (is_shim or _MEMORY.search(function)):
+                found.add(function)
+            function = None
+    return found
+
+
+def _operations(line, call, own):
+    """The kinds of operations of one line of assembly: none or one."""
+    if call:
+        if call[2] in own or _MEMORY.search(call[2]):
+            return ()
+        return ("barrier",) if "__syncthreads" in call[2] else ("call",)
+    instruction = _INSTRUCTION.match(line)
+    if not instruction or _MOVE.match(instruction[1]) or _ADDRESS_OF_OWN.search(instruction[2]):
+        return ()
+    name, operands = instruction[1], instruction[2].split(",")
+    if _ZEROS.match(name) and len({operand.strip() for operand in operands}) == 1:
+        return ()
+    return (next((kind for kind, names in _KINDS.items() if names.match(name)), "other"),)

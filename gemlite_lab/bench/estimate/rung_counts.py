@@ -1,0 +1,47 @@
+"""What one block of a rung of the ladder does, as Nsight Compute counted it on an H200.
+
+A rung multiplies on tensor cores, whose instructions the simulator does not count.
+"""
+
+from gemlite_edu.kernels.machine import H200
+from gemlite_lab.bench import instructions
+from gemlite_lab.bench.estimate.counts import BlockCounts
+from gemlite_lab.bench.ladder import counted
+from gemlite_lab.bench.ladder.kernel import GROUP_SIZE
+from gemlite_lab.bench.roofline import least_bytes
+
+_BEFORE_AHEAD = (
+    *("tensor cores", "16 bytes a load", "K over 32 warps", "magic numbers", "lop3 by hand"),
+)
+_WAVEFRONT_SECTORS = 4
+_RESIDENT_THREADS = 1024  # a lane holds its words and sums in up to 64 registers
+
+
+def count_rung(kernel, N, K):
+    """The `BlockCounts` of a call of a `RungKernel` for weights (N, K)."""
+    record, width = counted(), str(kernel.nbits)
+    loop = instructions.recorded()["rungs"][width][kernel.rung.name]
+    launch = kernel.spec.plan(1, N, K, H200).product
+    share = N * K / (record["N"] * record["K"]) / launch.grid[0]
+    counts = {name: n * share for name, n in record["rungs"][width][kernel.rung.name].items()}
+    sectors = counts["global load sectors"]
+    return BlockCounts(
+        blocks=launch.grid[0],
+        threads=launch.threads_per_block,
+        shared_bytes=launch.shared_bytes,
+        operations=counts["instructions"] - counts["global loads"],
+        on_bits=counts["instructions"] * loop["integer"] / loop["all"],
+        loads=counts["global loads"],
+        stores=0,
+        shared=0,
+        l1_cycles=sectors / _WAVEFRONT_SECTORS,
+        shared_cycles=0,
+        rounds=1,
+        nbytes=least_bytes(1, N, K, kernel.nbits, GROUP_SIZE),
+        resident_threads=_RESIDENT_THREADS,
+    )
+
+
+def asks_ahead(rung):
+    """True if warps of this `Rung` ask for words a step before they use them."""
+    return rung.name not in _BEFORE_AHEAD

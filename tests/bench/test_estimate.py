@@ -1,0 +1,136 @@
+"""The estimated times: near recorded ones that the calibration never saw, and what they rest on."""
+
+import math
+
+import pytest
+
+from gemlite_edu.kernels.gemv import KERNELS
+from gemlite_edu.runners.load import load
+from gemlite_lab.bench.estimate import NotModelled, estimate
+from gemlite_lab.bench.estimate.measured_kernels import measured_kernels
+from gemlite_lab.bench.estimate.record import calibrated_on, calibration
+from gemlite_lab.bench.variants import VARIANTS
+from gemlite_lab.lesson.one_row import one_row_kernel
+
+_NEAR = 1.25
+_SHARE = 0.8
+_WIDTHS = ("W16", "W8", "W6", "W4", "W3", "W1", "W7 sparse", "W2 g128")
+
+_COPY = """\
+__global__ void gemv(const X_T* x, const uint32_t* W_packed, const float* scales,
+                     const float* zeros, X_T* y, int N, int K) {
+  const int n = blockIdx.x * 32 + threadIdx.x;
+  if (threadIdx.x < 32 && n < N) y[n] = static_cast<X_T>(scales[n] * 2.0f + zeros[n]);
+}
+"""
+
+
+def _never_seen():
+    """Recorded kernels that the calibration never saw: the GEMVs at 4096 x 4096, all rungs."""
+    seen = set(calibrated_on())
+    return [
+        row
+        for row in measured_kernels()
+        if row.key not in seen
+        and (row.kernel not in KERNELS or (row.N, row.K) == (4096, 4096) and row.weights in _WIDTHS)
+    ]
+
+
+@pytest.fixture(scope="module")
+def ratios():
+    """{row: estimate / measurement}, for one row of each key."""
+    rows = {row.key: row for row in _never_seen()}.values()
+    return {row: estimate(row.load(), row.N, row.K).us / row.us for row in rows}
+
+
+def test_most_measurements_lie_in_the_interval(ratios):
+    factor = calibration()[2]
+    inside = [1 / factor <= ratio <= factor for ratio in ratios.values()]
+    assert sum(inside) / len(inside) >= _SHARE
+
+
+def _share_near(ratios):
+    near = [abs(math.log(ratio)) <= math.log(_NEAR) for ratio in ratios]
+    return sum(near) / len(near)
+
+
+def test_gemvs_that_the_calibration_never_saw(ratios):
+    found = [ratio for row, ratio in ratios.items() if row.kernel in KERNELS]
+    assert len(found) >= 25
+    assert _share_near(found) >= _SHARE
+
+
+def test_rungs_that_the_calibration_never_saw(ratios):
+    found = [ratio for row, ratio in ratios.items() if row.kernel not in KERNELS]
+    assert len(found) >= 80
+    assert _share_near(found) >= _SHARE
+
+
+def test_kernels_are_told_apart(ratios):
+    """A constant factor of the bytes would not do: times for the same bytes differ."""
+    same = [row for row in ratios if (row.weights, row.N, row.K) == ("W4 g128", 4096, 4096)]
+    estimated = [ratios[row] * row.us for row in same]
+    assert max(estimated) > 2 * min(estimated)
+
+
+def test_a_text_of_ones_own_is_counted():
+    """It has 1 block of 32 warps, whose first one loads scales and zeros once: 2 requests."""
+    found = estimate(one_row_kernel(_COPY, nbits=4), N=32, K=256)
+    chain = next(term for term in found.terms if term.name == "chain")
+    assert "0 loads" in chain.why and "0 rounds" in chain.why
+    assert found.low < found.us < found.high
+    start = calibration()[1].start
+    assert start < found.us < 1.2 * start
+
+
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [("a piece a lane", "gemv_a16w16_warp"), ("x in columns", "gemv_a16w16_shared")],
+)
+def test_requests_and_conflicts_cost_time(name, base):
+    changed = next(variant for variant in VARIANTS if variant.name == name)
+    slow, fast = estimate(changed.kernel(), N=4096, K=1024), estimate(load(base), N=4096, K=1024)
+    assert slow.us > 2 * fast.us
+    assert max(slow.terms, key=lambda term: term.us).name == "L1"
+
+
+def test_a_barrier_a_turn_costs_rounds():
+    changed = next(variant for variant in VARIANTS if variant.name == "a barrier a turn")
+    found = estimate(changed.kernel(), N=64, K=1024)
+    chain = next(term for term in found.terms if term.name == "chain")
+    assert "33 rounds" in chain.why  # one for the copy of x, 32 turns
+
+
+def test_the_table_adds_up():
+    found = estimate(load("gemv_a16w16_shared"), N=4096, K=1024)
+    start, *others = (term.us for term in found.terms)
+    assert found.us == pytest.approx(start + math.hypot(*others))
+    text = str(found)
+    assert all(term.name in text and term.why in text for term in found.terms)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "why"),
+    [
+        (lambda x: x, "takes CUDA kernels"),
+        ("gemv_a16wn_fast", "tensor cores"),
+        ("gemm_a16wn_fast", "tensor cores"),
+    ],
+)
+def test_what_is_not_modelled(kernel, why):
+    found = estimate(load(kernel, nbits=4) if isinstance(kernel, str) else kernel)
+    assert isinstance(found, NotModelled)
+    assert why in str(found)
+
+
+def test_batches_and_atomics_are_not_modelled():
+    assert "one row of x" in str(estimate(load("gemv_a16w16_warp"), M=2))
+    adds = load("gemv_a16w16_warp").with_changed_source(
+        lambda text: text.replace("sum = warp", "if (N < 0) atomicAdd(&sum, 1.0f); sum = warp")
+    )
+    assert "atomic" in str(estimate(adds))
+
+
+def test_an_unknown_device():
+    with pytest.raises(ValueError, match="H200"):
+        estimate(load("gemv_a16w16_warp"), device="B200")
