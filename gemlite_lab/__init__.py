@@ -6,6 +6,7 @@ You use it from a clone of the repository; the wheel does not contain it.
 from importlib import import_module
 
 _NAMES_OF = {
+    "bench.estimate": ("estimate",),
     "lesson": ("guesses", "predict", "read", "read_triton", "recall", "reveal"),
     "lesson.launch": ("launch",),
     "lesson.launch_triton": ("launch_triton",),

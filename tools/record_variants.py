@@ -1,4 +1,4 @@
-"""Time the variants of gemlite_lab.bench.variants on this GPU, by the method of `make bench`.
+"""Time the variants of gemlite_lab.lesson.variants on this GPU, by the method of `make bench`.
 
 python tools/record_variants.py PATH (writes the record to PATH; 3 minutes on 16 cores)
 
@@ -18,12 +18,12 @@ from pathlib import Path
 
 import torch
 
+from gemlite_edu.packing import pack_warped_int32
 from gemlite_lab.bench.candidate import Candidate, Prepared
 from gemlite_lab.bench.card import current_card
 from gemlite_lab.bench.problem import Problem
 from gemlite_lab.bench.run import run
-from gemlite_lab.bench.variants import VARIANTS
-from gemlite_edu.packing import pack_warped_int32
+from gemlite_lab.lesson.variants import VARIANTS
 
 _FIELDS = ("kernel", "weights", "N", "K", "p20_us", "p50_us", "p80_us", "bytes", "error", "copies")
 _SHARED = ("date", "device", "read_gb_per_s", "sm_mhz", "memory_mhz", "torch", "cuda", "driver")
@@ -44,7 +44,10 @@ def main(path):
         print(f"{candidate.name}, {problem}: it raised {error}")
     for row in rows:
         print(f"{row.weights} {row.N}x{row.K} {row.kernel}: {row.p50_us} us {row.refused}")
-    write(path, [vars(row) for row in rows if not row.refused])
+    kept = [vars(row) for row in rows if not row.refused]
+    if not kept:
+        sys.exit("no variant was measured: see above")
+    write(path, kept)
     print(f"{len(rows)} rows in {time.perf_counter() - start:.0f} s, written to {path}")
 
 
@@ -59,8 +62,9 @@ def write(path, rows):
 
 def candidate_of(variant):
     """The variant as a `Candidate`."""
-    prepare = partial(prepared, variant.kernel())
-    return Candidate(variant.name, "gemlite_edu", variant.x_dtype, lambda _: "", prepare)
+    kernel = variant.kernel()
+    prepare = partial(prepared, kernel)
+    return Candidate(variant.name, "gemlite_edu", kernel.x_dtype, lambda _: "", prepare)
 
 
 def prepared(kernel, weights, problem):

@@ -9,8 +9,8 @@ from gemlite_edu.runners.load import load
 from gemlite_lab.bench.estimate import NotModelled, estimate
 from gemlite_lab.bench.estimate.measured_kernels import measured_kernels
 from gemlite_lab.bench.estimate.record import calibrated_on, calibration
-from gemlite_lab.bench.variants import VARIANTS
 from gemlite_lab.lesson.one_row import one_row_kernel
+from gemlite_lab.lesson.variants import VARIANTS
 
 _NEAR = 1.25
 _SHARE = 0.8

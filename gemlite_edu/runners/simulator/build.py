@@ -90,28 +90,24 @@ def build_instrumented_kernel(text, entry, defines, replace=None):
     return _instrumented_library(text, flags, replace)
 
 
-def compile_counted(text, entry, defines, flags, folder, change):
-    """Compile a kernel with further flags into folder/kernel.so, its assembly changed on the way.
+def build_changed(text, entry, defines, flags, change):
+    """Like `build_kernel`, with further flags, and with its assembly changed on the way.
 
-    change: a function of the assembly that returns (the changed one, anything), of which the
-    latter is returned.
+    change: a function of (the assembly, the build's folder) that returns the changed assembly; the
+    flags say all that it depends on.
     """
     text, own = _prepare(text, entry, defines)
-    assembly = folder / "kernel.s"
     compiler = find_instrumenting_compiler()
-    command = _compile_command(compiler, [*own, *flags], folder, text)
-    _compile_kernel([*command, "-S", "-o", assembly], None)
-    changed, found = change(assembly.read_text())
-    assembly.write_text(changed)
-    _compile_kernel([compiler, assembly, "-o", folder / "kernel.so", *_LIBRARY_FLAGS], None)
-    return found
 
+    def build(folder):
+        assembly, library = folder / "kernel.s", folder / "kernel.so"
+        command = _compile_command(compiler, [*own, *flags], folder, text)
+        _compile_kernel([*command, "-S", "-o", assembly], None)
+        assembly.write_text(change(assembly.read_text(), folder))
+        _compile_kernel([compiler, assembly, "-o", library, *_LIBRARY_FLAGS], None)
 
-def key_of_counted(text, entry, defines, flags):
-    """What a build by `compile_counted` depends on."""
-    text, own = _prepare(text, entry, defines)
-    compiler = find_instrumenting_compiler()
-    return "counted kernel", text, *own, *flags, *_of_every_kernel(compiler)
+    key = ("changed kernel", text, *own, *flags, *_of_every_kernel(compiler))
+    return cached_build(key, build) / "kernel.so"
 
 
 def build_with_other_fill(library):

@@ -7,19 +7,20 @@ compiler makes other instructions, but about in proportion.
 """
 
 import re
+import zlib
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import torch
 
-from gemlite_edu.runners.build_cache import cached_build
 from gemlite_edu.runners.simulator.arguments import Tensor
-from gemlite_edu.runners.simulator.build import SHIM, compile_counted, key_of_counted
+from gemlite_edu.runners.simulator.build import SHIM, build_changed
 from gemlite_edu.runners.simulator.run import run_kernel
 
 _WARP_SIZE = 32
 _FLAGS = (
-    "-O3 -g1 -gdwarf-4 -w -DSIM_COUNTED -fsanitize-coverage=trace-pc -fno-inline "
+    "-O3 -g1 -gdwarf-4 -w -fsanitize-coverage=trace-pc -fno-inline "
     "-fno-tree-vectorize -fno-tree-slp-vectorize -fno-reorder-blocks -fno-split-loops "
     "-fno-reorder-blocks-and-partition -fno-unswitch-loops -fno-optimize-sibling-calls "
     "--param=max-completely-peeled-insns=8000 --param=max-completely-peel-times=64"
@@ -29,6 +30,7 @@ _INLINED = (
     "#undef __device__\n#define __device__ __attribute__((always_inline))\n"
     "#undef __noinline__\n#define __noinline__\n"
 )
+_TABLE = "operations.txt"
 _COUNTER = "__sanitizer_cov_trace_pc"
 _CALL = re.compile(r"^\s+(callq?|bl)\s+([\w.$]+)(?:@PLT)?")
 _INSTRUCTION = re.compile(r"^\s+([a-z][\w.]*)\b\s*(.*)$")
@@ -46,7 +48,8 @@ _KINDS = {
     "integer multiply": re.compile(r"imul[lq]$|mul$"),
     "integer add": re.compile(r"(?:add|sub)[lq]?$"),
     "bits": re.compile(
-        r"(?:s[ah][lr]x?|ro[lr]x?|and|or|xor|not)[bwlq]?$|v?cvt|andn|bextr|[lar]s[lr]$|orr$|eor$|[usb]+fx$|[us]cvtf$"
+        r"(?:s[ah][lr]x?|ro[lr]x?|and|or|xor|not)[bwlq]?$|v?cvt|andn|bextr"
+        r"|[lar]s[lr]$|orr$|eor$|[usb]+fx$|[us]cvtf$"
     ),
 }
 _ZEROS = re.compile(r"^v?(?:pxor|xorps|xorl|xorq)$")
@@ -63,7 +66,8 @@ def count_operations(text, entry, arguments, launch, time_limit):
     text, entry, launch.defines: as for `build_kernel`. The launch runs, and writes its outputs.
     """
     library = _counted_library(text, entry, launch.defines)
-    blocks = [tuple(map(int, line.split())) for line in _table(library).read_text().splitlines()]
+    table = (library.parent / _TABLE).read_text().splitlines()
+    blocks = [tuple(map(int, row.split())) for row in table]
     grid = launch.grid[0] * launch.grid[1]
     warps = -(-launch.threads_per_block // _WARP_SIZE)
     counts = torch.zeros(len(blocks), grid, warps * _WARP_SIZE, dtype=torch.int32)
@@ -76,18 +80,13 @@ def count_operations(text, entry, arguments, launch, time_limit):
 
 def _counted_library(text, entry, defines):
     text = _INLINED + _UNROLL.sub(_for_the_host, text)
-
-    def build(folder):
-        blocks = compile_counted(text, entry, defines, _FLAGS, folder, _with_counters)
-        rows = ["{} {} {}\n".format(*block) for block in blocks]
-        _table(folder / "kernel.so").write_text("".join(rows))
-
-    key = key_of_counted(text, entry, defines, (*_FLAGS, Path(__file__).read_text()))
-    return cached_build(key, build) / "kernel.so"
+    return build_changed(text, entry, defines, [*_FLAGS, _own_version()], _with_counters)
 
 
-def _table(library):
-    return library.parent / "operations.txt"
+@cache
+def _own_version():
+    """A flag that makes the header count, and another build necessary after a change here."""
+    return f"-DSIM_COUNTED={zlib.crc32(Path(__file__).read_bytes())}"
 
 
 def _for_the_host(pragma):
@@ -95,28 +94,31 @@ def _for_the_host(pragma):
     return f"{pragma[1]}GCC unroll {times}"
 
 
-def _with_counters(assembly):
-    """(the assembly, whose counters have numbers; [`_totals` of each] of their blocks)."""
+def _with_counters(assembly, folder):
+    """The assembly with numbered counters; writes the `_totals` of each block into the folder."""
     lines, blocks, found, is_ours = [], [], Counter(), False
-    folders = _files(assembly)
-    own = _own_functions(assembly, folders)
+    own = _own_functions(assembly)
     for line in assembly.splitlines():
-        function = _FUNCTION.match(line)
+        function, call = _FUNCTION.match(line), _CALL.match(line)
         if function:
             is_ours, found = function[1] in own, Counter()
-        call = _CALL.match(line)
         if call and call[2] == _COUNTER:
+            lines += _numbered(line, call, len(blocks))
             found = Counter()
-            lines.append(
-                f"\tmovl\t${len(blocks)}, %edi" if call[1] != "bl" else f"\tmov\tw0, #{len(blocks)}"
-            )
-            lines.append(line.replace(_COUNTER, "sim_count_block"))
             blocks.append(found)
             continue
         if is_ours:
             found.update(_operations(line, call, own))
         lines.append(line)
-    return "\n".join(lines) + "\n", [_totals(found) for found in blocks]
+    rows = (" ".join(map(str, _totals(block))) for block in blocks)
+    (folder / _TABLE).write_text("".join(f"{row}\n" for row in rows))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _numbered(line, call, number):
+    """The call of a counter, which takes the number of its block."""
+    argument = f"mov\tw0, #{number}" if call[1] == "bl" else f"movl\t${number}, %edi"
+    return f"\t{argument}", line.replace(_COUNTER, "sim_count_block")
 
 
 def _totals(found):
@@ -128,19 +130,13 @@ def _totals(found):
     return sum(found.values()) - fused, found["bits"], found["barrier"]
 
 
-def _files(assembly):
-    return {
-        m[1]: "/".join(filter(None, m.groups()[1:]))
-        for m in map(_FILE.match, assembly.splitlines())
-        if m
-    }
-
-
-def _own_functions(assembly, files):
+def _own_functions(assembly):
     """The functions whose first line of text is not the simulator's."""
-    found, function = set(), None
+    files, found, function = {}, set(), None
     for line in assembly.splitlines():
-        label, place = _FUNCTION.match(line), _LINE.match(line)
+        label, place, file = (words.match(line) for words in (_FUNCTION, _LINE, _FILE))
+        if file:
+            files[file[1]] = "/".join(filter(None, file.groups()[1:]))
         function = label[1] if label else function
         if place and function:
             is_shim = files.get(place[1], "").startswith(str(SHIM))

@@ -2,7 +2,7 @@
 
 from gemlite_edu.runners.load import load
 from gemlite_lab.bench.problem import WeightFormat
-from gemlite_lab.bench.variants.variant import Variant, edited
+from gemlite_lab.lesson.variants.variant import Variant, edited
 
 _FP32, _INT32, _DP4A = "gemv_a16wn_fp32", "gemv_a8wn_int32", "gemv_a8wn_dp4a"
 _STAGING = (

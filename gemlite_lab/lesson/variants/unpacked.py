@@ -1,7 +1,7 @@
 """Changes to the GEMVs for weights of 16 bits."""
 
 from gemlite_lab.bench.problem import WeightFormat
-from gemlite_lab.bench.variants.variant import Variant, edited
+from gemlite_lab.lesson.variants.variant import Variant, edited
 
 _W16 = WeightFormat(16)
 _LOOP = """\

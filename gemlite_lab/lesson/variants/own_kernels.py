@@ -1,7 +1,7 @@
 """Whole kernels for packed weights as learners write them: see `one_row_kernel`."""
 
 from gemlite_lab.bench.problem import WeightFormat
-from gemlite_lab.bench.variants.variant import Variant, written
+from gemlite_lab.lesson.variants.variant import Variant, written
 
 _HEAD = """\
 __global__ void __launch_bounds__(MAX_THREADS_PER_BLOCK)

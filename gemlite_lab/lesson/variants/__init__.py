@@ -1,7 +1,7 @@
 """Kernels as learners change them, to test `estimate` on: measured by tools/record_variants.py."""
 
-from gemlite_lab.bench.variants import own_kernels, packed, unpacked
-from gemlite_lab.bench.variants.variant import Variant
+from gemlite_lab.lesson.variants import own_kernels, packed, unpacked
+from gemlite_lab.lesson.variants.variant import Variant
 
 VARIANTS = (*unpacked.VARIANTS, *packed.VARIANTS, *own_kernels.VARIANTS)
 
