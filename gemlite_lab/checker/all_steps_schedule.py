@@ -126,6 +126,8 @@ class Schedule:
         copy, place = self._copies[step % _BUFFERS], step % _W_BUFFERS
         before, read = self._W[place], self._W_read[place]
         self._W[place] = _Use(step, self._phase)
+        if step in self._multiplied:
+            return f"step {step} is decoded again, and it has been multiplied"
         sentence = self._no_words(step, copy)
         if sentence:
             return sentence
@@ -157,7 +159,8 @@ class Schedule:
 
     def _never_copied(self, what, step):
         if self._is_no_step(step):
-            return f"{what} is called for step {step}, and the last one is {self._num_steps - 1}"
+            end = "the first one is 0" if step < 0 else f"the last one is {self._num_steps - 1}"
+            return f"{what} is called for step {step}, and {end}"
         return f"{what} of step {step} finds nothing: {self._when_copied(step)}"
 
     def _when_copied(self, step):
@@ -174,11 +177,17 @@ class Schedule:
                 f"no __pipeline_wait_prior stands between copy_step of step {max(self._copied)} "
                 f"and decode_step of step {copy.step}{before}"
             )
-        return (
+        after = batches - copy.batch - 1
+        sentence = (
             f"decode_step of step {copy.step} finds no words yet: __pipeline_wait_prior({left}) "
             f"leaves {_counted(left, 'batch', 'batches')} on the way, and "
-            f"{batches - copy.batch - 1} came after that of step {copy.step}"
+            f"{after or 'none'} came after that of step {copy.step}"
         )
+        if copy.step == self._num_steps - 1 and after < left:
+            sentence += (
+                ". Beyond the last step copy_step makes an empty batch, which counts too: call it"
+            )
+        return sentence
 
     def _multiply(self, step):
         if self._is_no_step(step):
@@ -186,6 +195,8 @@ class Schedule:
         if step in self._multiplied:
             return f"step {step} is multiplied a second time"
         self._multiplied.add(step)
+        if step - 1 in self._never_multiplied():
+            return self._left_out()
         sentence = self._no_W(step)
         self._x_read[step % _BUFFERS] = self._W_read[step % _W_BUFFERS] = _Use(step, self._phase)
         return sentence
@@ -204,18 +215,24 @@ class Schedule:
         return None
 
     def _mistake_at_the_end(self):
-        missing = [s for s in range(self._num_steps) if s not in self._multiplied]
-        if missing:
-            last = self._num_steps - 1
-            which = {last: ", the last one,", 0: ", the first one,"}.get(missing[0], "")
-            more = f", nor {_counted(len(missing) - 1, 'other')}" if len(missing) > 1 else ""
-            return f"step {missing[0]}{which} is never multiplied{more}"
+        if self._never_multiplied():
+            return self._left_out()
         if any(read and read.phase == self._phase for read in self._x_read):
             return (
                 "no __syncthreads() stands behind the last multiply_step: sums take the place of x "
                 "and W in shared memory, which other threads may still multiply"
             )
         return None
+
+    def _never_multiplied(self):
+        multiplied = {call.number for call in self._calls if call.what == "multiply_step"}
+        return [step for step in range(self._num_steps) if step not in multiplied]
+
+    def _left_out(self):
+        missing, last = self._never_multiplied(), self._num_steps - 1
+        which = {last: ", the last one,", 0: ", the first one,"}.get(missing[0], "")
+        more = f", nor {_counted(len(missing) - 1, 'other')}" if len(missing) > 1 else ""
+        return f"step {missing[0]}{which} is never multiplied{more}"
 
 
 def _counted(number, one, many=None):

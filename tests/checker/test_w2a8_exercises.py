@@ -253,3 +253,13 @@ def test_any_of_the_shapes_that_are_equally_good_is_the_best(best):
     output = fragment_shape._run(answer, case, "cpu")
     is_right = torch.equal(output, EXERCISES["fragment_shape"].expected(case)[0])
     assert is_right == (best != "32x8x16")
+
+
+def test_what_came_of_wrong_calls_advises_nothing():
+    guarded = text_of("as_in_the_solution").replace(
+        "copy_step(p, shared, step + 2)", "if (step + 2 < num_steps) copy_step(p, shared, step + 2)"
+    )
+    with pytest.raises(CheckFailed) as caught:
+        check("all_steps", guarded)
+    message = str(caught.value)
+    assert "has not delivered yet\n" in message and "wait for it" not in message
