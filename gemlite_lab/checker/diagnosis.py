@@ -1,7 +1,7 @@
 """`diagnosis`: the mistake behind a wrong output, or the trap without which it would be right."""
 
 from contextlib import contextmanager
-from itertools import chain, combinations, dropwhile
+from itertools import chain, combinations, dropwhile, islice
 
 import torch
 
@@ -10,6 +10,8 @@ from gemlite_lab.checker.exercise import clone, tensors_of
 from gemlite_lab.checker.fingerprints import is_known_once, mistake_of
 from gemlite_lab.checker.mistakes.names import explanations
 from gemlite_lab.checker.patterns import pattern
+
+_NEXT_CASES = 4  # in which traps are tried, where a mistake has a name already
 
 
 def diagnosis(exercise, answer, case, actual):
@@ -56,7 +58,7 @@ def diagnosis(exercise, answer, case, actual):
     with _one_thread():  # for thousands of small products, which more threads would slow down
         made = exercise, answer, case, actual
         found = _of_models(*made, size=1) if may_be_named else ""
-        found += _of_traps(exercise, answer, case)
+        found += _of_traps(exercise, answer, case, is_named=bool(found))
         if may_be_named and not found:
             found = _of_models(*made, size=2)
         return found or _unknown(exercise, case, actual)
@@ -138,12 +140,26 @@ def _one_thread():
         torch.set_num_threads(threads)
 
 
-def _of_traps(exercise, answer, case):
-    """A sentence on the traps without which the answer would be right, empty if there are none."""
+def _of_traps(exercise, answer, case, is_named=False):
+    """A sentence on the traps without which the answer would be right, empty if there are none.
+
+    is_named: the mistake has a name already; traps are added to it only if all mistakes are traps.
+    """
     for clauses in _sets_of(exercise.traps):
         if _is_right_without(clauses, exercise, answer, case):
+            if is_named and not _is_right_without_all(exercise, answer, case):
+                return ""
             return f"\nIt would be right if{_listed(clauses)}."
     return ""
+
+
+def _is_right_without_all(exercise, answer, case):
+    """True if nothing but the exercise's traps makes the answer wrong in the next cases."""
+    cases = dropwhile(lambda other: other.label != case.label, exercise.cases())
+    return all(
+        _is_right_with(exercise.traps, exercise, answer, other)
+        for other in islice(cases, 1, 1 + _NEXT_CASES)
+    )
 
 
 def _unknown(exercise, case, actual):
@@ -179,12 +195,20 @@ def _sets_of(traps):
 
 def _is_right_without(clauses, exercise, answer, case):
     """True if `answer` is right on `case` without these traps, and `case` has one of them."""
-    changed = case
-    for clause in clauses:
-        changed = exercise.traps[clause](changed)
-    if clauses and changed is case:
+    if clauses and _changed(clauses, exercise, case) is case:
         return False
-    case = changed
+    return _is_right_with(clauses, exercise, answer, case)
+
+
+def _changed(clauses, exercise, case):
+    for clause in clauses:
+        case = exercise.traps[clause](case)
+    return case
+
+
+def _is_right_with(clauses, exercise, answer, case):
+    """True if `answer` is right on `case` with these changes, which may leave it as it is."""
+    case = _changed(clauses, exercise, case)
     expected, bound = exercise.expected(case)
     try:
         actual = exercise.run(answer, case, "cpu")

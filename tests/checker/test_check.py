@@ -182,6 +182,14 @@ def test_the_fewest_traps_that_explain_an_answer_are_named():
     )
 
 
+def test_a_trap_of_one_case_adds_nothing_to_a_mistake_with_a_name():
+    text = (RIGHT / "bug_2/code_minus_zero.cu").read_text()
+    weight = "scales[group] * (code - zeros[group])"
+    of_bfloat16 = text.replace(weight, f"__bfloat162float(__float2bfloat16({weight}))")
+    message = message_of("bug_2", of_bfloat16)
+    assert "the weight is rounded to bfloat16" in message and "It would be right" not in message
+
+
 @pytest.mark.parametrize("kind", [ValueError, ZeroDivisionError, MemoryError])
 def test_an_answer_that_fails_without_a_trap_is_in_none(kind):
     def script_2(card, nbytes):
