@@ -7,6 +7,7 @@ from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.first_mistakes import advice_on_first_mistake, line_without_its_end
 from gemlite_edu.kernels.holes import without_first_newline
 from gemlite_edu.kernels.not_simulated import explain_unknown_name
+from gemlite_edu.kernels.suggestions import without_foreign_suggestion
 
 # g++: "file:3:12: error: text"; its assembler: "file:3: Error: text"; nvcc: "file(3): error: text"
 _COMPILER_ERROR = re.compile(
@@ -40,8 +41,11 @@ _COMPILER_HINTS = (
 )
 
 
-def explain_compiler_error(output, replace=None):
-    """A `KernelTextError` with the compiler's first error, located in the learner's own lines."""
+def explain_compiler_error(output, replace=None, kernel=""):
+    """A `KernelTextError` with the compiler's first error, located in the learner's own lines.
+
+    replace: {hole: the learner's text}. kernel: the whole text that was compiled.
+    """
     found = _COMPILER_ERROR.findall(output)
     if not found:
         return KernelTextError(f"the compiler failed:\n{output.strip()}")
@@ -54,9 +58,9 @@ def explain_compiler_error(output, replace=None):
     line = line_without_its_end(message, lines, int(line)) if is_own else line
     own = lines[line - 1].strip() if is_own else ""
     quoted = f"\n    {own}" if own else ""
-    message = (
-        explain_unknown_name(message, own or _quoted_line(output), in_hole=bool(texts)) or message
-    )
+    message = explain_unknown_name(
+        message, own or _quoted_line(output), in_hole=bool(texts)
+    ) or without_foreign_suggestion(message, kernel)
     message = _with_names_of_cuda(message) + _hint(message, own, texts)
     if texts and file_name not in texts:
         message += f" (that line is not yours: it uses your {', '.join(texts)})"

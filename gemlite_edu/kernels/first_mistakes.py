@@ -30,20 +30,24 @@ _ADVICE = (
         "the line that makes a variable says its type: int i = 0, float sum = 0.0f",
     ),
     (
+        r"'u?int(8|16|32|64)'",
+        "a whole number of 32 bits is an int, or without a sign a uint32_t",
+    ),
+    (
         r"was not declared in this scope$",
         "nothing of that name exists here: look at the spelling, and at the braces around the line "
         "that makes it",
     ),
     (r"numeric literal operator", "C has no product without its sign: write 2 * i"),
     (
+        r"does not name a type\n.*\b__shared__\s+\w+\s*\[",
+        "the type is missing: __shared__ float a[8][9], without extern where the size is known",
+    ),
+    (
         r"variable length array.*\n.*\]\s*=",
         "a type before it declares a new array: an element is written without, y[i] = ...",
     ),
     (r"variable length array", "CUDA needs the length of an array as a constant"),
-    (
-        r"'u?int(8|16|32|64)'",
-        "a whole number of 32 bits is an int, or without a sign a uint32_t",
-    ),
     (r"invalid 'static_cast'.*\n.*pair_at\(", "pair_at takes an address: &x[i]"),
     (r"(reference|convert|bind).*\n.*\bmma\(", "mma takes c, a and b, in this order"),
     (r"uint3.*dim3|dim3.*uint3", "take one direction of each: blockIdx.x, threadIdx.x"),

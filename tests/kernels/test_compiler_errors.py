@@ -101,6 +101,8 @@ __global__ void mine(const float* x, float* y, int N) {
         ("float y[i];", "needs the length of an array as a constant"),
         ("y[2i] = x[i];", "C has no product without its sign"),
         ("uint32 j = i; y[j] = x[i];", "without a sign a uint32_t"),
+        ("__shared__ tile[32][33];", "the type is missing: __shared__ float a[8][9]"),
+        ("extern __shared__ tile[32][33];", "without extern where the size is known"),
     ],
 )
 def test_the_first_mistakes_in_c_are_explained_on_their_own_line(line, advice):
@@ -110,3 +112,24 @@ def test_the_first_mistakes_in_c_are_explained_on_their_own_line(line, advice):
     said = str(caught.value)
     assert said.startswith("mine, line 3: ") and said.endswith(f"\n    {line}")
     assert advice in said and "Sim" not in said
+
+
+@pytest.mark.parametrize(
+    "unknown, suggested, is_told",
+    [
+        ("offset", "off_t", False),
+        ("sim", "sim_lane", False),
+        ("rwo", "row", True),
+        ("code_mask", "CODE_MASK", True),
+        ("__synchthreads", "__syncthreads", True),
+        ("sqrft", "sqrtf", True),
+    ],
+)
+def test_only_names_of_the_kernel_and_of_cuda_are_suggested(unknown, suggested, is_told):
+    output = (
+        f"mine:1:20: error: '{unknown}' was not declared in this scope; did you mean '{suggested}'?"
+    )
+    text = f"int row = 3 * {unknown};"
+    said = str(explain_compiler_error(output, {"mine": text}, f"#define CODE_MASK 15\n{text}"))
+    assert (f"did you mean '{suggested}'" in said) == is_told
+    assert ("nothing of that name exists here" in said) != is_told

@@ -218,7 +218,8 @@ def _compile_command(compiler, flags, folder, text):
 def _compile_kernel(command, replace):
     result = _compile([str(word) for word in command])
     if result.returncode:
-        raise explain_compiler_error(result.stderr, replace)
+        kernel = [Path(word).read_text() for word in command if str(word).endswith("/kernel.cpp")]
+        raise explain_compiler_error(result.stderr, replace, "".join(kernel))
     return result.stderr
 
 
