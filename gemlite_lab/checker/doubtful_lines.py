@@ -7,6 +7,7 @@ import re
 from contextlib import contextmanager
 
 from gemlite_edu.kernels.errors import KernelFault, KernelTextError
+from gemlite_edu.runners.simulator.undefined_sentences import ORDER
 from gemlite_lab.checker.exercise import CheckFailed
 
 # (pattern of a line without its comment, how C reads it)
@@ -25,9 +26,10 @@ _READ_OTHERWISE = (
         r"^\s*(?:float|half|int|X_T)\s+\w+(?:\[[^\]]*\])+\s*;",
         "each thread has an array of its own there: one that others read is declared __shared__",
     ),
+    (r"\b__shfl\w*\(\s*(?!FULL_WARP|0x|~|-1|\w*mask)", ORDER),
     (
-        r"\b__shfl\w*\(\s*(?!FULL_WARP|0x|~|-1|\w*mask)",
-        "a shuffle takes the mask, the value and the offset, in this order",
+        r"\b__shfl\w*\(\s*[^,()]+,\s*(\d+|\w*(offset|delta|distance|step)\w*)\s*,",
+        f"offset and value are exchanged: {ORDER}",
     ),
     (r"\w\[[^\][(]*,", "a comma gives its right side alone: C writes tile[a][b]"),
     (r"\b__sync(threads|warp)\s*;", "without its () the barrier is named and not called"),
@@ -58,6 +60,8 @@ def doubtful_lines_named(exercise, answer):
         is_named = "exactly what comes out when" in str(error)
         may_be_told = exercise.is_kernel and not is_named
         doubts = doubtful_lines(answer, exercise.name) if may_be_told else ()
+        if ORDER in str(error):
+            doubts = [doubt for doubt in doubts if ORDER not in doubt]
         if not doubts:
             raise
         raise type(error)("\n".join([str(error), *doubts])) from None

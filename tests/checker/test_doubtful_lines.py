@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gemlite_edu.kernels.errors import KernelFault
 from gemlite_lab import CheckFailed, check
 from gemlite_lab.checker.doubtful_lines import doubtful_lines
 
@@ -21,6 +22,9 @@ RIGHT = sorted((Path(__file__).parent.parent / "right").glob("*/*.cu"))
         ("  __shared__ float tile[32][33];", None),
         ("sum += __shfl_down_sync(sum, 16, FULL_WARP);", "the mask, the value and the offset"),
         ("sum += __shfl_down_sync(FULL_WARP, sum, 16);", None),
+        ("y[i] = __shfl_xor_sync(FULL_WARP, 16, value);", "offset and value are exchanged"),
+        ("sum += __shfl_down_sync(~0u, offset, sum);", "offset and value are exchanged"),
+        ("sum = __shfl_sync(FULL_WARP, sum, 0);", None),
         ("y[i] = tile[lane, row];", "C writes tile[a][b]"),
         ("y[i] = x[min(i, N - 1)];", None),
         ("  __syncthreads;", "without its () the barrier is named"),
@@ -65,3 +69,10 @@ __device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
 def test_a_line_of_the_lessons_8_bits_is_pointed_out_where_4_are_asked_for():
     assert "a tile is 128 wide" in doubtful_lines("int tiles = ceil_div(K, 128);", "fused_gemv")[0]
     assert not doubtful_lines("int tiles = ceil_div(K, 128);", "dequant_dot")
+
+
+def test_what_the_simulator_says_of_a_line_is_not_said_again():
+    text = (RIGHT[0].parent.parent / "warp_reduce_sum/plain.cu").read_text()
+    with pytest.raises(KernelFault) as caught:
+        check("warp_reduce_sum", text.replace("value, offset)", "offset, value)"))
+    assert str(caught.value).count("the mask, the value and the offset") == 1

@@ -4,7 +4,10 @@ import re
 
 from gemlite_edu.runners.simulator.positions import where
 from gemlite_edu.runners.simulator.together_sentences import TOGETHER
-from gemlite_edu.runners.simulator.undefined_sentences import undefined_sentence
+from gemlite_edu.runners.simulator.undefined_sentences import (
+    sentence_of_shuffle,
+    undefined_sentence,
+)
 from gemlite_edu.runners.simulator.variables import demangled
 
 _WILD = "reached memory that is neither a tensor's nor shared: look at its pointers and indices"
@@ -28,12 +31,17 @@ def too_long(time_limit, printed=""):
     )
 
 
-def fault_sentence(status, tensors, time_limit, printed=""):
+def fault_sentence(status, tensors, time_limit, printed="", line=""):
     """The sentence for the runner's last line, if that line is not "done".
 
-    tensors: {name: torch.Tensor} of the arguments. printed: what the kernel printed.
+    tensors: {name: torch.Tensor} of the arguments. printed: what the kernel printed. line: of its
+    text, where the run ended, if that is known.
     """
     word, *fields = status.split(" ")
+    if word == "undefined" and fields[3] == "cast":
+        of_shuffle = sentence_of_shuffle(fields[4], line)
+        if of_shuffle:
+            return f"{where(*fields[:3])} {of_shuffle}"
     if word == "endless":
         sentence = too_long(time_limit, printed)
         return f"{where(*fields)}: {sentence}" if fields else sentence
@@ -116,7 +124,10 @@ def _load(*words):
     if not missing:
         return f"the simulator failed: load {' '.join(words)}"
     (name,) = demangled([missing[1]])
-    return f"the text uses {name}, which it declares and nowhere defines: write its definition"
+    return (
+        f"the text uses {name}, which it declares and nowhere defines: write its definition, and a "
+        "__shared__ array of a known size without extern"
+    )
 
 
 def _undefined(block_x, block_y, thread, *what):

@@ -14,6 +14,7 @@ class Found:
     offset, size: in bytes of the tensor or array. other_*: the other thread of a race or a barrier.
     more: for a race, the other thread's block if it differs, else -1; for "left", the lanes; for
     "pending", the number of batches closed after the copy's batch, or -1 if that is still open.
+    is_plain_output: for a race, no access is atomic, and they meet in a tensor.
     """
 
     kind: str
@@ -33,6 +34,7 @@ class Found:
     offset: int
     size: int
     more: int
+    is_plain_output: bool = False
 
     def sentence(self):
         return _SENTENCES[self.kind](self)
@@ -86,11 +88,12 @@ def _race(found):
         block_y, block_x = divmod(found.more, found.grid_x)
         other = f"{where(block_x, block_y, found.other_thread)},"
     place = _line(found.other_place)
-    if found.writes and found.other_writes and found.place == found.other_place:
-        return (
-            f"{found.who} writes {found.element}, which {other} also writes ({place}): only one may"
-            + _of_whose(found)
-        )
+    if found.writes and found.other_writes:
+        writes = f"{found.who} writes {found.element}, which {other} also writes ({place}): "
+        if found.is_plain_output:
+            return f"{writes}two threads own one output, and only one may write it"
+        if found.place == found.other_place:
+            return f"{writes}only one may{_of_whose(found)}"
     both = "also writes" if found.writes else "writes"
     done = both if found.other_writes else "reads"
     return (

@@ -98,7 +98,8 @@ def _findings(rows, status, text, time_limit, printed):
     if status in ("done", "misaligned access"):
         return every
     place = _place_of_end(rows[0], text) if rows else ""
-    sentence = fault_sentence(status, text.tensors, time_limit, printed)
+    line = text.code(place)
+    sentence = fault_sentence(status, text.tensors, time_limit, printed, line)
     fault = text.finding(sentence, place, 1)
     if status.startswith("undefined"):  # it may come of a value that nothing wrote
         unwritten = _GRAVEST_FIRST.index("unwritten")
@@ -127,9 +128,9 @@ def _read_findings(rows, text):
             continue
         (block, turn, *details), _ = min(group)
         count = sum(times for _, times in group)
-        found = Found(
-            kind, *text.describe(number, details), place, other_place, block, count, *details
-        )
+        is_plain = "atomic" not in text.code(place) + text.code(other_place)
+        described = *text.describe(number, details), place, other_place
+        found = Found(kind, *described, block, count, *details, text.is_tensor(number) and is_plain)
         finding = text.finding(found.sentence(), place, count, other_place)
         yield _GRAVEST_FIRST.index(kind), (block, turn), finding
 

@@ -50,6 +50,9 @@ class Names:
     def name(self, number):
         return self._objects[number]
 
+    def is_tensor(self, number):
+        return 0 <= number < len(self.tensors)
+
     def describe(self, number, details):
         """(name, bytes, bytes per element, whether a variable, width of the grid) of an object."""
         *_, size, _ = details

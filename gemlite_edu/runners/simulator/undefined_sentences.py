@@ -2,12 +2,32 @@
 
 import re
 
+ORDER = "a shuffle takes the mask, the value and the offset, in this order"
+_SHUFFLE = re.compile(r"\b__shfl_(?:up|down)_sync\(\s*([^,()]+(?:\(\))?),[^,]+,\s*([^,)]+)")
+_MASK = r"FULL_WARP|0x|~|-1|\w*mask"
+_OFFSET = r"\d+|\w*(?:offset|delta|distance|step)\w*"
+
 
 def undefined_sentence(kind, *details):
     """What the thread did. details: as the runner writes them, see runner/undefined.h."""
     if kind in _OPERATIONS:
         return _overflow(kind, *details)
     return _SENTENCES[kind](*details)
+
+
+def sentence_of_shuffle(value, line):
+    """What a thread did that gave a shuffle's value for its mask or offset; None if `line` did not.
+
+    value: the one that no unsigned integer holds. line: the learner's, with the conversion.
+    """
+    shuffle = _SHUFFLE.search(line)
+    if not shuffle or re.fullmatch(_OFFSET, shuffle[2]) or re.search(r"unsigned|uint", line):
+        return None
+    if re.match(_MASK, shuffle[1]):
+        return (
+            f"gives a shuffle {value} as the lane offset: offset and value are exchanged, {ORDER}"
+        )
+    return f"gives a shuffle {value} as the mask or as the lane offset: {ORDER}"
 
 
 def _shift(bits, count):

@@ -620,7 +620,9 @@ OUTPUT_RACES = {
 def test_two_threads_write_one_output_element(inspect, statements, words, options):
     blocks = options.get("blocks", ("block (0, 0)",))
     options = {key: value for key, value in options.items() if key != "blocks"}
-    assert_race(inspect(statements, **options), "y", words, blocks)
+    report, text = inspect(statements, **options)
+    assert_race((report, text), "y", words, blocks)
+    assert all("two threads own one output" in found.sentence for found in report.findings)
 
 
 LEFT_BEHIND = {

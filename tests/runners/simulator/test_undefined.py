@@ -31,6 +31,19 @@ CASTS = {
     "NaN": ("y[t] = int(sqrtf(-x[t]));", "nan to a signed integer of 32 bits, which cannot hold"),
     "double": ("y[t] = (long long)(x[t] * 1e20);", "converts 1e+20 to a signed integer of 64"),
     "half": ("y[t] = Word(half(-x[t]));", "converts -1 to an unsigned"),
+    "shuffle": (
+        "y[t] = __shfl_down_sync(~0u, 16, x[t] - 2);",
+        "gives a shuffle -1 as the lane offset: offset and value are exchanged",
+    ),
+    "shuffle, mask last": ("y[t] = __shfl_up_sync(x[t] - 2, 1, ~0u);", "the mask, the value and"),
+    "shuffle into a whole number": (
+        "Word w = __shfl_down_sync(~0u, x[t] - 9, 1); y[t] = w;",
+        "converts -7 to an unsigned",
+    ),
+    "shuffle of whole numbers": (
+        "y[t] = __shfl_down_sync(~0u, (unsigned)(x[t] - 2), 1);",
+        "converts -1 to an unsigned",
+    ),
 }
 OVERFLOWS = {
     "sum": ("int a = 2147483600 + t; y[t] = a + 20;", "in a signed number of 32 bits"),
