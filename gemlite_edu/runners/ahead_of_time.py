@@ -55,6 +55,8 @@ def refusal(planned, text, is_whole=True):
         facts = compiled(source, CAPABILITY, asked, STAGES if is_whole else STAGES[:1])
     except Exception as error:
         line, why = _place_and_reason(error, text)
+        if "triton.cdiv(" in line and "@triton.jit" in why:
+            why = "triton.cdiv is for the host and for constants: a kernel divides with tl.cdiv"
         return f"{why}, at `{line}`" if line else why
     shared = facts.get("shared", 0)
     if shared > SHARED_KIB * 1024:

@@ -13,12 +13,13 @@ from gemlite_lab.checker.mistakes.lane_sums import LANE_SUMS
 from gemlite_lab.checker.mistakes.limits import FLOOR, ROOFLINE
 from gemlite_lab.checker.mistakes.packing import PACK, UNPACK
 from gemlite_lab.checker.mistakes.pairs import PAIR, PAIR_TABLE
+from gemlite_lab.checker.mistakes.revsplitk import REVSPLITK
 from gemlite_lab.checker.mistakes.sparse_dots import SPARSE_DOT
 from gemlite_lab.checker.mistakes.sparse_packing import PACK_SPARSE
 from gemlite_lab.checker.mistakes.tiles import UNPACK_TILE
 from gemlite_lab.checker.mistakes.tokens import TOKENS
 from gemlite_lab.checker.mistakes.transposed import TRANSPOSED
-from gemlite_lab.checker.mistakes.triton_products import REVSPLITK, SPLITK_GROUP, SPLITK_SCALES
+from gemlite_lab.checker.mistakes.triton_products import SPLITK_GROUP, SPLITK_SCALES
 from gemlite_lab.checker.mistakes.whole_gemv import WHOLE_GEMV
 from gemlite_lab.checker.mistakes.word_dots import WORD_DOT
 

@@ -65,7 +65,7 @@ def _selection_mistakes():
         "every f gives field 3": 0 * _F + 12,
         "the shift is 12 - 4 * f: field 0 is in the lowest bits": 12 - 4 * _F,
         "the shift is 4 * (f + 1), one field too far": 4 * _F + 4,
-        "the shift is 8 * f, a whole byte": 8 * _F,
+        "the shift is 8 * f, a whole byte; a field has 4 bits, so it is 4 * f": 8 * _F,
         "the shift is f; a field has 4 bits, so it is 4 * f": _F,
         "the shift is 2 * f; a field has 4 bits, so it is 4 * f": 2 * _F,
         "the shift is 3 * f; a field has 4 bits, so it is 4 * f": 3 * _F,
@@ -179,6 +179,7 @@ def _mistakes_of_codes(case):
         [
             *(Mistake(words, {"value": value}) for words, value in values.items()),
             *_selection_mistakes(),
+            *_one_half_mistakes(),
             *(
                 Mistake(words, {"added": float(number) * _by_field(at)})
                 for words, (number, at) in added.items()
@@ -189,6 +190,22 @@ def _mistakes_of_codes(case):
             ),
         ]
     )
+
+
+def _one_half_mistakes():
+    """Mistakes in a constant that has its 16 bits once, in one half of the 32."""
+    lower, upper = (torch.tensor(of_halves).double() for of_halves in ([1, 0], [0, 1]))
+    once = "as_half2(0x6400) has it in the lower half alone, as_half2(0x64006400) in both"
+    changes = {
+        f"1024 is taken off the lower half alone: {once}": {"added": 1024 * upper},
+        "1024 is taken off the upper half alone": {"added": 1024 * lower},
+        f"the lower half alone is given the exponent, and 1024 is taken off it alone: {once}":
+            {"times": lower + 2.0**-24 * upper},
+    }  # fmt: skip
+    return [
+        Mistake(words, {name: of_halves.expand(_FIELDS, 1, 2) for name, of_halves in part.items()})
+        for words, part in changes.items()
+    ]
 
 
 def _by_field(at):

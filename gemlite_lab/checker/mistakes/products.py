@@ -9,6 +9,7 @@ import torch
 from gemlite_lab.checker.mistakes.model import Mistake
 
 CLAMPED = "clamped to 65504, the largest half; fp32 holds larger ones"
+GROUP_0 = "group 0 is taken for all weights"
 _LARGEST_HALF = torch.finfo(torch.float16).max
 
 
@@ -133,7 +134,7 @@ def shifted_groups(group, last):
         "the group is the one behind the right one, and behind the last comes the first": (
             (group + 1) % (last + 1)
         ),
-        "group 0 is taken for all weights": 0 * group,
+        GROUP_0: 0 * group,
         "the last group is taken for all weights": 0 * group + last,
         "the groups are counted from the last one to the first": last - group,
     }
@@ -198,6 +199,12 @@ def mistakes_of_counts(counted, counts):
         for words, count in wrong.items()
         if not torch.equal(count, counted)
     ]
+
+
+def twice_in_each_turn(turns_behind):
+    """{mistake: how often a product counts}, where a loop makes so many turns behind its own."""
+    words = "tl.dot is given the sum and adds to it, so that += of its result counts the sum twice"
+    return {words: torch.pow(2.0, turns_behind.clamp(min=0).double())}
 
 
 def _counts(name, whole, length):

@@ -29,7 +29,7 @@ def _output(parts):
     if parts["has_high"]:
         of_high = {"shift": torch.arange(len(parts["shift"])), "mask": 1}
         codes = codes | fields.codes(parts["high"], parts | of_high) << 2
-    return codes.flatten(1)[:, : parts["K"]].double()
+    return codes.flatten(1)[:, : parts["K"]].float().double()
 
 
 def _mistakes_of(case):
@@ -43,6 +43,10 @@ def _mistakes_of(case):
         Mistake(
             "the middle code is subtracted; zero-points come later, they are not yours",
             {"sign": lambda codes: codes - half},
+        ),
+        Mistake(
+            "nothing is taken out of the words: each code is the whole word",
+            {"moved": lambda words, shift: words + 0 * shift, "mask": fields.ALL_BITS},
         ),
         Mistake("the codes are one too large", {"sign": lambda codes: codes + 1}),
         Mistake("the codes are one too small", {"sign": lambda codes: codes - 1}),

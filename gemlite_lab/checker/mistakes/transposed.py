@@ -169,6 +169,8 @@ def _tile_mistakes(counted, tile, whole_tiles, of_chunk):
         "only chunk 0 is used": chunk == 0,
         "each chunk adds up all tiles": 0 * tile + chunk.max() + 1,
     }  # fmt: skip
+    of_own = (last + 1 - chunk * of_chunk).clamp(max=of_chunk)
+    counts |= products.twice_in_each_turn(of_own - 1 - tile % of_chunk)
     of_all = products.mistakes_of_counts(counted, counts)
     return of_all + [
         Mistake(
