@@ -15,6 +15,7 @@ from gemlite_lab.checker.script_cases import (
     ANY_SIZE,
     HARDLY_INTERRUPTED,
     INTERRUPTIONS,
+    LARGE_L2,
     LARGER_THAN_L2,
     LARGEST,
     NEARLY_THE_L2,
@@ -142,7 +143,7 @@ BENCHMARK_EXERCISES = (
             "longest ago leaves it first.",
         ),
         cases=lambda: on_cards(
-            (*ANY_SIZE, OF_MANY_COPIES, SMALL, *NEARLY_THE_L2, SMALL_ON_A_SLOW_CARD)
+            (*ANY_SIZE, OF_MANY_COPIES, SMALL, *NEARLY_THE_L2, SMALL_ON_A_SLOW_CARD, LARGE_L2)
         ),
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM,
     ),
@@ -160,7 +161,7 @@ BENCHMARK_EXERCISES = (
             *on_cards(ANY_SIZE[1:], 5000.0, INTERRUPTIONS[::3]),
             *on_cards((OF_MANY_COPIES, SMALL), 5000.0, (1, 100)),
             *on_cards((LARGEST,), 50_000.0, (1, 100)),
-            *on_cards(NEARLY_THE_L2, 5000.0, (1,)),
+            *on_cards((*NEARLY_THE_L2, LARGE_L2), 5000.0, (1,)),
             *(on_cards((size,), longer, when)[0] for size, longer, when in HARDLY_INTERRUPTED),
         ],
         traps=_STILL_BUSY | _ASYNCHRONOUS | _COMPILES | _WARM | _INTERRUPTED,

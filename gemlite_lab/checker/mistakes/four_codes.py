@@ -41,8 +41,8 @@ def _mistakes_of(case):
     i = torch.arange(4)
     masks = {
         "the shifted word is not masked, so that other codes stay above": fields.ALL_BITS,
-        "the mask is 0x3: only the first of the four codes is left": 3,
-        "the mask is 0x0303: the codes of the upper two bytes are lost": 0x0303,
+        "the mask is 0x3, or the result has only 8 bits: three of the four codes are lost": 3,
+        "the mask is 0x0303, or the result has only 16 bits: two codes are lost": 0x0303,
         "the mask is 0x030303: the fourth code is lost": 0x030303,
         "the mask is 0x03000000: only the fourth code is left": 0x03000000,
         "the mask is 0x01010101, one bit of each code": 0x01010101,
@@ -57,6 +57,7 @@ def _mistakes_of(case):
         "the mask is 0x00030003: two of the four codes are lost": 0x00030003,
         "the mask is shifted to the right by i, as well as the word": 0x03030303 >> i,
         "the mask is 0xFF: only the lowest byte is left": 0xFF,
+        "the mask is 0x33: two codes of the lowest byte are left": 0x33,
         "the mask is 03030303 without 0x, an octal number": 0o3030303,
         "the mask is 3030303 without 0x, a decimal number": 3030303,
     }
@@ -102,6 +103,10 @@ def _mistakes_of(case):
             Mistake(
                 "parentheses are wrong: the mask meets 2 * i, not the shifted word",
                 {"shift": 2 * i & 3, "mask": fields.ALL_BITS},
+            ),
+            Mistake(
+                "% takes the place of &: it gives a remainder",
+                {"mask": fields.ALL_BITS, "changed": lambda four: four % 0x03030303},
             ),
             *(
                 Mistake(words, {name: value})

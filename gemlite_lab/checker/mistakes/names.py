@@ -6,14 +6,15 @@ import torch
 
 from gemlite_lab.checker.compare import is_close
 from gemlite_lab.checker.exercise import clone, tensors_of
+from gemlite_lab.checker.mistakes.floor import FLOOR
 from gemlite_lab.checker.mistakes.formats import FP4_DOT, INTEGER_DOT, NF4_DOT, SIGNED
 from gemlite_lab.checker.mistakes.four_codes import FOUR_CODES
 from gemlite_lab.checker.mistakes.grouped_dots import GROUPED_DOT
 from gemlite_lab.checker.mistakes.lane_sums import LANE_SUMS
-from gemlite_lab.checker.mistakes.limits import FLOOR, ROOFLINE
 from gemlite_lab.checker.mistakes.packing import PACK, UNPACK
 from gemlite_lab.checker.mistakes.pairs import PAIR, PAIR_TABLE
 from gemlite_lab.checker.mistakes.revsplitk import REVSPLITK
+from gemlite_lab.checker.mistakes.roofline import ROOFLINE
 from gemlite_lab.checker.mistakes.sparse_dots import SPARSE_DOT
 from gemlite_lab.checker.mistakes.sparse_packing import PACK_SPARSE
 from gemlite_lab.checker.mistakes.tiles import UNPACK_TILE

@@ -1,10 +1,8 @@
-"""Mistakes in the two formulas of roofline: the floor of a kernel's time and the roofline."""
-
-import math
-from functools import partial
+"""Mistakes in floor_us: the bytes of packed weights, and the time that reading them takes."""
 
 import torch
 
+from gemlite_lab.checker.mistakes.formulas import named, rounded
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 
 _GROUP_SIZES = (32, 64, 128, 256)
@@ -21,6 +19,7 @@ def _floor_parts(case):
         "number_bytes": 2,
         "codes": 1,
         "besides": 0,
+        "undivided": 0,
         "GB": 1e9,
         "unit": 1e6,
         "time": lambda nbytes, speed: nbytes / speed,
@@ -32,7 +31,7 @@ def _floor(parts):
     nbytes = parts["N"] * parts["K"] * parts["code_bytes"] * parts["codes"]
     nbytes += parts["rows"] * parts["groups"] * parts["numbers"] * parts["number_bytes"]
     speed = parts["gb_per_s"] * parts["GB"]
-    us = parts["time"](nbytes + parts["besides"], speed) * parts["unit"]
+    us = parts["time"](nbytes + parts["besides"], speed) * parts["unit"] + parts["undivided"]
     return torch.tensor(parts["result"](us), dtype=torch.float64)
 
 
@@ -66,6 +65,8 @@ def _floor_mistakes(case):
                 4 / (32 // nbits),
             "a byte holds 8 // nbits whole codes, so that 3-bit codes leave bits idle":
                 1 / (8 // nbits),
+            "each row has whole words of 32 // nbits whole codes, which leave bits idle":
+                -(-case.K // (32 // nbits)) * 4 / case.K,
         },
         "codes": {
             "the codes are forgotten: only scales and zeros are counted": 0,
@@ -78,6 +79,7 @@ def _floor_mistakes(case):
         "number_bytes": {
             "scales and zeros take 4 bytes each; in fp16 it is 2": 4,
             "scales and zeros take 16 bytes each; it is 16 bits": 16,
+            "a group has 16 bytes of scale and zero; two numbers of 16 bits are 4 bytes": 8,
             "scales and zeros take nbits each, as the codes do": nbits / 8,
             "the zeros take nbits each, as the codes do; they have 16 bits": 1 + nbits / 16,
             "the scales take 4 bytes each, and the zeros 2; in fp16 it is 2 each": 3,
@@ -106,10 +108,12 @@ def _floor_mistakes(case):
         "rows": {
             "the groups of one row are counted, not those of all N": 1,
             "the groups of K rows are counted; there are N": case.K,
+            "N / group_size groups are counted; each of the N rows has K / group_size": case.N
+                / case.K,
         },
         "GB": {
             "a GB is taken as 2**30 bytes; in GB/s it is 1e9": 2**30,
-            "a GB is taken as 1e9 bits": 1.25e8,
+            "bits are divided by GB/s: a byte has 8 bits, and a GB 1e9 bytes": 1.25e8,
             "a GB is taken as 8e9 bytes": 8e9,
         },
         "unit": {
@@ -126,16 +130,28 @@ def _floor_mistakes(case):
                 lambda nbytes, speed: nbytes * speed,
             "the bytes are multiplied by the bytes per microsecond instead of divided by them":
                 lambda nbytes, speed: nbytes * speed * 1e-12,
+            "1e9 multiplies where it should divide: brackets around the divisor are missing":
+                lambda nbytes, speed: nbytes / speed * 1e18,
+            "1e3 multiplies where it should divide: 1 GB/s is 1e3 bytes in a microsecond":
+                lambda nbytes, speed: nbytes / speed * 1e6,
             "the time is doubled, as if the weights were read twice":
                 lambda nbytes, speed: 2 * nbytes / speed,
         },
     }  # fmt: skip
     return [
-        *_named(wrong),
+        *named(wrong),
+        *_undivided(case),
         *_along_N(case),
         *_groups_of_one_size(case),
-        *_rounded("time", "microseconds"),
+        *rounded("time", "microseconds"),
     ]
+
+
+def _undivided(case):
+    words = (
+        "only scales and zeros are divided by the bandwidth: brackets around the sum are missing"
+    )
+    return [Mistake(words, {"codes": 0, "undivided": case.N * case.K * case.nbits / 8})]
 
 
 def _groups_of_one_size(case):
@@ -156,120 +172,4 @@ def _along_N(case):
     return [Mistake(words, {"rows": case.K, "groups": case.N // case.group_size})]
 
 
-def _rounded(what, unit):
-    results = {
-        f"the {what} is rounded to a whole number of {unit}": round,
-        f"the {what} is rounded down to whole {unit}": math.floor,
-        f"the {what} is rounded up to whole {unit}": math.ceil,
-    } | {
-        f"the {what} is rounded to a multiple of {10.0**-digits:g} {unit}":
-            partial(round, ndigits=digits)
-        for digits in (1, 2, 3)
-    }  # fmt: skip
-    return [Mistake(words, {"result": how}, is_alone=True) for words, how in results.items()]
-
-
-def _named(wrong):
-    return [
-        Mistake(words, {name: value})
-        for name, of_part in wrong.items()
-        for words, value in of_part.items()
-    ]
-
-
-def _roofline_parts(case):
-    return {
-        "Ms": case.Ms,
-        "rows": case.Ms,
-        "nbytes": [case.nbytes(M) for M in case.Ms],
-        "N": case.N,
-        "K": case.K,
-        "per_product": 2,
-        "gb_per_s": case.read_gb_per_s,
-        "of_bytes": lambda operations, nbytes: operations / nbytes,
-        "memory_unit": 1e-3,
-        "matmul_tflops": case.matmul_tflops,
-        "limit": min,
-        "unit": 1,
-        "result": lambda tflops: tflops,
-    }
-
-
-def _roofline(parts):
-    found = []
-    for M, nbytes in zip(parts["rows"], parts["nbytes"], strict=True):
-        operations = parts["per_product"] * M * parts["N"] * parts["K"]
-        memory = parts["of_bytes"](operations, nbytes) * parts["gb_per_s"] * parts["memory_unit"]
-        tflops = parts["limit"](memory, parts["matmul_tflops"]) * parts["unit"]
-        found.append(parts["result"](tflops))
-    return torch.tensor(found, dtype=torch.float64)
-
-
-def _roofline_mistakes(case):
-    wrong = {
-        "per_product": {
-            "a product and its sum are counted as one operation": 1,
-            "a product and its sum are counted as four operations": 4,
-            "a product and its sum are counted as three operations": 3,
-            "the sums of an output are counted as K - 1; each product has one": 2 - 1 / case.K,
-            "a bias is counted too, as one operation for each output": 2 + 1 / case.K,
-        },
-        "rows": {
-            "the operations of one row of x are counted, not those of all M": [1] * len(case.Ms),
-            **{
-                f"M is rounded up to a multiple of {rows}": [-(-M // rows) * rows for M in case.Ms]
-                for rows in (8, 16, 32, 64, 128)
-            },
-        },
-        "nbytes": {
-            "the bytes of x are added to nbytes, which has them":
-                [case.nbytes(M) + 2 * M * case.K for M in case.Ms],
-            "the bytes of y are added to nbytes, which has them":
-                [case.nbytes(M) + 2 * M * case.N for M in case.Ms],
-            "the bytes of x and y are added to nbytes, which has them":
-                [case.nbytes(M) + 2 * M * (case.K + case.N) for M in case.Ms],
-            "nbytes is not used, and the bytes are those of 16-bit weights":
-                [2 * case.N * case.K for _ in case.Ms],
-            "nbytes is not used, and the bytes are those of 16-bit weights, x and y":
-                [2 * (M * case.K + case.N * case.K + M * case.N) for M in case.Ms],
-            "nbytes is not used, and the bytes are those of 4-bit codes":
-                [case.N * case.K / 2 for _ in case.Ms],
-        },
-        "N": {"N is left out of the operations": 1},
-        "K": {"K is left out of the operations": 1},
-        "of_bytes": {
-            "the bytes are divided by the operations; it is operations per byte":
-                lambda operations, nbytes: nbytes / operations,
-            "the operations are multiplied by the bytes": lambda o, nbytes: o * nbytes,
-            "nbytes is taken as bits, and divided by 8": lambda o, nbytes: o / (nbytes / 8),
-            "nbytes is multiplied by 8, as if the bandwidth were in bits": lambda o, b: o / (8 * b),
-        },
-        "memory_unit": {
-            "the limit of the memory is in GFLOP/s, that of the arithmetic in TFLOP/s": 1,
-            "the limit of the memory is a thousand times too low: 1 TFLOP/s is 1e3 GFLOP/s": 1e-6,
-            "a GB is taken as 2**30 bytes; in GB/s it is 1e9": 2**30 / 1e12,
-            "a TFLOP is taken as 1024 GFLOP; it is 1e3": 1 / 1024,
-        },
-        "limit": {
-            "the higher of the two limits is taken": max,
-            "only the limit of the arithmetic is taken": lambda memory, arithmetic: arithmetic,
-            "only the limit of the memory is taken": lambda memory, arithmetic: memory,
-            "the two limits are added": lambda memory, arithmetic: memory + arithmetic,
-            "the mean of the two limits is taken": lambda m, a: (m + a) / 2,
-            "the times of reading and of computing are added, as if they did not overlap":
-                lambda memory, arithmetic: 1 / (1 / memory + 1 / arithmetic),
-            "half of matmul_tflops is taken as the limit of the arithmetic":
-                lambda memory, arithmetic: min(memory, arithmetic / 2),
-            "the limits are multiplied": lambda memory, arithmetic: memory * arithmetic,
-        },
-        "unit": {
-            "the result is in GFLOP/s": 1e3,
-            "the result is in FLOP/s": 1e12,
-            "the result is in PFLOP/s": 1e-3,
-        },
-    }  # fmt: skip
-    return [*_named(wrong), *_rounded("result", "TFLOP/s")]
-
-
 FLOOR = Model(_floor_parts, _floor_mistakes, _floor)
-ROOFLINE = Model(_roofline_parts, _roofline_mistakes, _roofline)
