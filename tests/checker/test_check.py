@@ -265,6 +265,11 @@ def test_a_right_number_is_summed_up_with_what_is_allowed(capsys):
     assert second.endswith("1000 GB/s: largest error 7.2e-03, allowed there 1.8e-02")
 
 
+def test_no_line_says_that_a_number_has_no_error(capsys):
+    check("floor_us", floor_us)
+    assert capsys.readouterr().out == "floor_us: right, within 0.01% in every case\n"
+
+
 @pytest.mark.parametrize("part, is_right", [(0.9e-4, True), (1.1e-4, False)])
 def test_a_limit_may_be_off_by_a_part_of_it(part, is_right):
     for name, right in [("floor_us", floor_us), ("attainable_tflops", attainable_tflops)]:
