@@ -42,7 +42,8 @@ def lead_to_own_line(place, source):
     calls = _own_calls(place, lines_by_place(source), holes)
     if not calls:
         return f"That line is not yours: look for the cause in your {' and '.join(holes)}."
-    return "\n".join(["That line is not yours. Your text calls its function here:", *calls])
+    where = "here" if len(calls) == 1 else "in these lines, one of which did it"
+    return "\n".join([f"That line is not yours. Your text calls its function {where}:", *calls])
 
 
 def reached_by_own_lines(places, source):

@@ -48,6 +48,17 @@ def test_it_leads_to_the_call_of_a_function_that_calls_the_other(source):
     assert f"scaled_dot, line 4: {CALL}" in lead_to_own_line(place, source)
 
 
+def test_of_several_calls_it_says_that_one_did_it():
+    twice = SCALED_DOT.replace("return ", "x = x + dequant_dot(word, x, 0.0f);\n  return ")
+    source = sources.expand("gemv_a16wn_fp32", {"scaled_dot": twice})
+    place = place_of("to_float(x[j * WARP_SIZE])", source)
+    assert lead_to_own_line(place, source) == (
+        "That line is not yours. Your text calls its function in these lines, one of which did it:"
+        "\n    scaled_dot, line 4: x = x + dequant_dot(word, x, 0.0f);"
+        f"\n    scaled_dot, line 5: {CALL}"
+    )
+
+
 def test_a_line_that_the_text_does_not_call_has_its_cause_there(source):
     place = place_of("const SUM_T scale = scales[0]", source)
     said = "That line is not yours: look for the cause in your scaled_dot."
