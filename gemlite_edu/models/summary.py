@@ -25,7 +25,7 @@ class QuantizationSummary:
     >>> layer = LayerSummary("up", (4096, 4096), 2**25, 2**23 + 2**19, 0.1)
     >>> QuantizationSummary((layer,))
     1 layer of 16,777,216 weights: 33.6 MB before, 8.9 MB after (4.25 bits a weight)
-    largest error ||W' - W|| / ||W||: 0.100 in up
+    largest error ||W' - W|| / ||W||: 0.100 in layer "up"
     """
 
     layers: tuple[LayerSummary, ...]
@@ -55,7 +55,8 @@ class QuantizationSummary:
         return (
             f"{count} {kind} of {weights:,} weights: {before} before, {after} after "
             f"({8 * self.bytes_after / weights:.2f} bits a weight)\n"
-            f"largest error ||W' - W|| / ||W||: {self.worst.error:.3f} in {self.worst.name}"
+            f"largest error ||W' - W|| / ||W||: {self.worst.error:.3f} "
+            f'in layer "{self.worst.name}"'
             f"{others * bool(self.elsewhere)}"
         )
 

@@ -108,9 +108,8 @@ def test_the_summary_adds_up_and_names_the_worst_layer(model):
         first
         == f"4 layers of 24,576 weights: 98.3 kB before, 21.1 kB after ({bits:.2f} bits a weight)"
     )
-    assert second == f"largest error ||W' - W|| / ||W||: {max(errors.values()):.3f} in " + (
-        summary.worst.name
-    )
+    worst = f'{max(errors.values()):.3f} in layer "{summary.worst.name}"'
+    assert second == f"largest error ||W' - W|| / ||W||: {worst}"
 
 
 @pytest.mark.parametrize("nbits", range(1, 9))
