@@ -11,9 +11,10 @@ def number_lines(formats, values, name):
     """The numbers of each format on a line that ends at its largest, and `values` above them.
 
     formats: {label: 1-D tensor of its finite numbers}. values: a 1-D tensor, drawn as fractions of
-    its largest size. name: the name of the values. Below, the lines from 0 to a 16th of the end.
-    It prints the distance of neighbours next to 0 and next to the end, as a fraction of the end,
-    and how many numbers lie in that 16th. Raises ValueError for no formats, or values all 0.
+    its largest size. name: the name of the values. Below, the lines from 0 to a 16th of the end,
+    if a format has numbers there. It prints the distance of neighbours next to 0 and next to the
+    end, as a fraction of the end, and how many numbers lie in that 16th. Raises ValueError for no
+    formats, or values all 0.
     """
     if not formats:
         raise ValueError("formats must name at least one format, got none")
@@ -32,10 +33,12 @@ def number_lines(formats, values, name):
     small = (lines[name].abs() <= 1 / _PART).sum()
     print(f"{name}: {small} of {len(lines[name])} are within 1/{_PART} of the largest")
 
-    figure = stacked(10, 1.2 + 0.9 * len(lines), [1, 1])
-    whole, part = figure.axes
-    _draw(whole, lines, (-1, 1), "as part of the largest")
-    _draw(part, lines, (0, 1 / _PART), f"from 0 to 1/{_PART} of the largest")
+    ends = {(-1, 1): "as part of the largest"}
+    if any(inner[label] for label in formats):
+        ends[0, 1 / _PART] = f"from 0 to 1/{_PART} of the largest"
+    figure = stacked(10, 0.6 * len(ends) + 0.45 * len(ends) * len(lines), [1] * len(ends))
+    for axes, (span, title) in zip(figure.axes, ends.items(), strict=True):
+        _draw(axes, lines, span, title)
     display_png(figure, f"The numbers of {', '.join(formats)}, and {name}, from end to end")
 
 

@@ -29,6 +29,17 @@ def test_the_gaps_as_text_and_as_one_picture(shown, capsys):
     assert picture.alt == "The numbers of int4, float, and x, from end to end"
 
 
+def test_small_numbers_are_drawn_larger_only_where_a_format_has_them(shown):
+    draw.number_lines({"float": FLOATS}, INT4, "x")
+    draw.number_lines({"int4": INT4}, FLOATS, "x")
+    with_part, without = (height_of(picture) for picture in shown)
+    assert with_part == pytest.approx(2 * without, rel=0.1)
+
+
+def height_of(picture):
+    return int.from_bytes(picture.data[20:24], "big")  # of a PNG's header
+
+
 def test_what_cannot_be_drawn_gives_a_sentence(shown):
     with pytest.raises(ValueError, match="formats must name at least one format, got none"):
         draw.number_lines({}, INT4, "x")
