@@ -19,7 +19,7 @@ ANY_SIZE = (
 )
 OF_MANY_COPIES = (1000, 32_000_000, 2_500_000)
 SMALL = (1000, 32_000_000, 40_000)  # so many copies that each round over them is interrupted
-SMALL_ON_A_SLOW_CARD = (1, 48_000_000, 40_000)  # 1200 fit; one from the L2 among 1200 shows
+SMALL_ON_A_SLOW_CARD = (1, 57_600_000, 48_000)  # 1200 fit; one from the L2 among 1200 shows
 LARGE_L2 = (1000, 2_000_000_000, 600_000_000)  # larger than what a script may take for any L2
 LARGEST = (1000, 32_000_000, 6_000_000_000)  # takes longer than an interrupted launch elsewhere
 NEARLY_THE_L2 = ((1000, 32_000_000, 20_000_000), (1000, 32_000_000, 32_000_000))  # one fits
