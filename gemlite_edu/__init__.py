@@ -44,6 +44,7 @@ _NAMES_OF = {
     "runners.interpreter.loads": ("count_loads",),
     "runners.interpreter.operations": ("count_operations",),
     "runners.load": ("load",),
+    "runners.simulator.record": ("Window",),
     "operators.int4_weight": ("Int4Weight",),
     "operators.mixed_mm": ("triton_mixed_mm",),
     "operators.triton_product": ("Epilogue",),

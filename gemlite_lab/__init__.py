@@ -22,7 +22,7 @@ _NAMES_OF = {
     ),
     "lesson.toy_card": ("ToyCard",),
     "lesson.triton_names": ("load_tile", "planes_sum", "scaled", "shifted", "tile_sum"),
-    "draw": ("show",),
+    "draw": ("play", "show"),
     "sandbox.triton_products": ("splitk_group_product", "splitk_scales_product"),
     "checker": ("CheckFailed", "check", "hint"),
     "checker.assemble": ("assemble",),

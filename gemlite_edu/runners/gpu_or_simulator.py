@@ -67,8 +67,11 @@ class Program:
 
         return launch_with_image
 
-    def inspect(self, plan, tensors, y, title, recorded):
-        """Run the plan's product in the simulator with instruments: fill `y`, return a `Report`."""
+    def inspect(self, plan, tensors, y, title, recorded, window):
+        """Run the plan's product in the simulator with instruments: fill `y`, return a `Report`.
+
+        window: the `simulator.Window` of steps to record, or `simulator.NO_WINDOW`.
+        """
         launch, tensors = plan.product, self._prepared(plan, tensors)
         nvcc_beside.begin(self.source, launch, self.replace)
         _poison(y)
@@ -79,7 +82,7 @@ class Program:
         title = f"{title}: {launch}"
         arguments = _arguments(launch, tensors, y)
         return simulator.inspect_kernel(
-            library, self.source, arguments, launch, self._time_limit, title, recorded
+            library, self.source, arguments, launch, self._time_limit, title, recorded, window
         )
 
     def count_operations(self, plan, tensors, y):

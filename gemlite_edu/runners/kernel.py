@@ -11,6 +11,7 @@ from gemlite_edu.numbers.checks import check_devices, check_inspectable, check_o
 from gemlite_edu.runners import nsight
 from gemlite_edu.runners.gpu_or_simulator import Program
 from gemlite_edu.runners.levels import CallLevels
+from gemlite_edu.runners.simulator import NO_WINDOW
 
 _CPU = torch.device("cpu")
 
@@ -152,19 +153,31 @@ class Kernel:
         ]
         return torch.ops.gemlite_edu.kernel(x, W, *tensors, *numbers, N, self.recipe, levels)
 
-    def inspect(self, x, W, scales=None, zeros=None, *, token_scales=None, N=None, levels=None):
+    def inspect(
+        self,
+        x,
+        W,
+        scales=None,
+        zeros=None,
+        *,
+        token_scales=None,
+        N=None,
+        levels=None,
+        window=NO_WINDOW,
+    ):
         """A `Report` on the kernel's memory accesses with these operands, and on its errors.
 
         The simulator runs the kernel with instruments, which count requests, sectors and wavefronts
         per line, and check each access. The operands are those of a call, on the CPU, with M at
         least 1. `report.y` is the output, and `report.findings` lists what the kernel does wrong.
+        window: a `Window` of one warp's steps, which `report.record` then holds.
         Raises the errors of a call for operands that do not fit.
         """
         tensors, (M, N, K), plan = self._planned(x, W, scales, zeros, token_scales, N, levels)
         check_inspectable(x)
         title = f"{self._title()}, M = {M}, N = {N}, K = {K}"
         y = torch.empty(M, N, dtype=self.y_dtype, device="cpu")
-        report = self._program.inspect(plan, tensors, y, title, self._recorded())
+        report = self._program.inspect(plan, tensors, y, title, self._recorded(), window)
         notes = self.spec.notes(plan.product)
         return dataclasses.replace(report, find_notes=lambda: (*report.notes, *notes))
 

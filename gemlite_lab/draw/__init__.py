@@ -20,6 +20,7 @@ from gemlite_lab.draw.overlap import overlap
 from gemlite_lab.draw.phases import timeline
 from gemlite_lab.draw.plane_tiles import plane_tiles
 from gemlite_lab.draw.planes import planes
+from gemlite_lab.draw.play import play
 from gemlite_lab.draw.plots import curves, histogram
 from gemlite_lab.draw.programs import programs
 from gemlite_lab.draw.reports import request, show, side_by_side
@@ -56,6 +57,7 @@ __all__ = [
     "owners",
     "plane_tiles",
     "planes",
+    "play",
     "programs",
     "request",
     "roofline",

@@ -23,13 +23,14 @@ _TYPES = {
 _INTEGER = re.compile(r"(?:const\s+)?int\s+(\w+)")
 
 
-def launch(text, blocks, threads, header="", **arguments):
+def launch(text, blocks, threads, header="", window=None, **arguments):
     """Run the kernel in `text` with `blocks` blocks of `threads` threads each.
 
     header: what the kernel may call, such as `MMA`.
     arguments: a contiguous CPU tensor for each pointer of the kernel and an int for each int, by
     the parameters' names. The kernel writes into the tensors of those pointers that are not const,
     which keep their numbers if the run breaks off. Prints each fault that the simulator finds.
+    window: a `Window` of steps to record; then returns the `Report`, for `play`.
     """
     name, parameters = _signature(text)
     missing, unknown = parameters.keys() - arguments.keys(), arguments.keys() - parameters.keys()
@@ -40,21 +41,28 @@ def launch(text, blocks, threads, header="", **arguments):
         )
     check_text(name, text)
     given = [_argument(*kind, key, arguments[key]) for key, kind in parameters.items()]
-    report = inspect_small(name, text, given, simulator.Launch((blocks, 1), threads), header)
+    how = simulator.Launch((blocks, 1), threads)
+    report = inspect_small(name, text, given, how, header, window=window or simulator.NO_WINDOW)
     for finding in report.findings:
         print(finding)
+    return report if window else None
 
 
-def inspect_small(name, text, arguments, how, header="", once_built=lambda: None):
+def inspect_small(
+    name, text, arguments, how, header="", once_built=lambda: None, window=simulator.NO_WINDOW
+):
     """The `Report` of a launch of the kernel `name` in a learner's text; lines are the text's own.
 
     how: a `Launch`. header: what the kernel may call. once_built: called between compiling and
-    running. Raises KernelTextError if the text does not compile.
+    running. window: of steps to record. Raises KernelTextError if the text does not compile.
     """
     source = with_headers(name, text, header)
     library = simulator.build_instrumented_kernel(source, name, {}, {name: text})
     once_built()
-    return simulator.inspect_kernel(library, source, arguments, how, _TIME_LIMIT, f"{name}: {how}")
+    title = f"{name}: {how}"
+    return simulator.inspect_kernel(
+        library, source, arguments, how, _TIME_LIMIT, title, window=window
+    )
 
 
 def with_headers(name, text, header=""):

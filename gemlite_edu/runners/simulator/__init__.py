@@ -6,15 +6,20 @@ from gemlite_edu.runners.simulator.build import build_instrumented_kernel, build
 from gemlite_edu.runners.simulator.inspection import inspect_kernel, inspect_text
 from gemlite_edu.runners.simulator.kept_processes import kept_alive
 from gemlite_edu.runners.simulator.operations import count_operations
+from gemlite_edu.runners.simulator.record import NO_WINDOW, Record, Step, Window
 from gemlite_edu.runners.simulator.report import Report
 from gemlite_edu.runners.simulator.run import run_kernel
 
 __all__ = [
     "Integer",
     "Launch",
+    "NO_WINDOW",
     "NullPointer",
+    "Record",
     "Report",
+    "Step",
     "Tensor",
+    "Window",
     "build_instrumented_kernel",
     "build_kernel",
     "count_operations",

@@ -12,6 +12,8 @@ from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
 from gemlite_edu.runners.simulator.finding_sentences import Found
 from gemlite_edu.runners.simulator.local_arrays import overrun_local
 from gemlite_edu.runners.simulator.names_of_report import Names
+from gemlite_edu.runners.simulator.record import NO_WINDOW
+from gemlite_edu.runners.simulator.recorded_steps import read_record
 from gemlite_edu.runners.simulator.report import Phase, Report
 from gemlite_edu.runners.simulator.run import (
     count_workers,
@@ -28,16 +30,21 @@ _GRAVEST_FIRST = (
 )
 
 
-def inspect_kernel(library, source, arguments, launch, time_limit, title, recorded=""):
+def inspect_kernel(
+    library, source, arguments, launch, time_limit, title, recorded="", window=NO_WINDOW
+):
     """Launch `library` (from `build_instrumented_kernel`) and return the `Report`.
 
     source: the text whose lines the report quotes. recorded: where Nsight Compute has counted it.
-    Outputs are written in place if the run completes.
+    window: of the steps to record; one worker then runs all blocks. Outputs are written in place if
+    the run completes.
     """
+    if window is not NO_WINDOW:
+        window.check(launch)
     sites = library.parent / "sites.txt"
-    workers = count_workers(launch)
+    workers = count_workers(launch) if window is NO_WINDOW else 1
     run_in_another_order = again_in_another_order(library, arguments, launch, time_limit)
-    raw, printed = run_once(library, arguments, launch, time_limit, workers, sites)
+    raw, printed = run_once(library, arguments, launch, time_limit, workers, sites, window=window)
     is_stopped = _status(raw).startswith(_STOPPED)
     if workers > 1 and not is_stopped and ("\nfinding " in raw or _status(raw) != "done"):
         # One worker finds the errors in the order of the blocks, so every run reports the same.
@@ -66,7 +73,15 @@ def inspect_kernel(library, source, arguments, launch, time_limit, title, record
         least_bytes=sum(t.nbytes for t in text.tensors.values()),
         recorded=recorded,
         y=_output(arguments) if status == "done" else None,
+        record=_record(rows, status, text, window, title, findings),
     )
+
+
+def _record(rows, status, text, window, title, findings):
+    if window is NO_WINDOW:
+        return None
+    ending = (findings[0].place, findings[0].sentence) if status != "done" else None
+    return read_record(rows, text, window, title, ending)
 
 
 def _output(arguments):
@@ -78,18 +93,18 @@ def _status(raw):
     return raw.rpartition("\n")[2]
 
 
-def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0):
+def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0, window=NO_WINDOW):
     """Launch the __global__ function `entry` of a CUDA text and return the `Report`.
 
     arguments: `Tensor`s and `Integer`s in the order of its parameters; launch: a `Launch`.
-    Line numbers ignore an empty first line of the text, as in the text of a hole.
-    Outputs are written in place if the run completes. Raises KernelTextError if the text does not
+    window: of the steps to record. Line numbers ignore an empty first line of the text, as in the
+    text of a hole. Outputs are written in place if the run completes. Raises KernelTextError if the text does not
     compile.
     """
     text = text.removeprefix("\n")
     library = build_instrumented_kernel(text, entry, {})
     title = f"{entry}: {launch}"
-    return inspect_kernel(library, text, arguments, launch, time_limit, title)
+    return inspect_kernel(library, text, arguments, launch, time_limit, title, window=window)
 
 
 def _findings(rows, status, text, time_limit, printed):

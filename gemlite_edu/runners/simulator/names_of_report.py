@@ -38,6 +38,11 @@ class Names:
         (place,) = lines_of(self._library, [instruction + 1], SHIM)
         return place or self.place(site)
 
+    @property
+    def lines(self):
+        """{"file:line": text} of the whole source."""
+        return self._code
+
     def code(self, place):
         return self._code.get(place, "").strip()
 
@@ -52,6 +57,12 @@ class Names:
 
     def is_tensor(self, number):
         return 0 <= number < len(self.tensors)
+
+    def space(self, number):
+        """Where an object lies: "global", "shared", or "variable"."""
+        if number < len(self.tensors):
+            return "global"
+        return "shared" if number - len(self.tensors) < len(self._array_bytes) else "variable"
 
     def describe(self, number, details):
         """(name, bytes, bytes per element, whether a variable, width of the grid) of an object."""

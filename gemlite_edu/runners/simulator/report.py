@@ -7,6 +7,7 @@ from functools import cached_property
 import torch
 
 from gemlite_edu.kernels.errors import KernelFault
+from gemlite_edu.runners.simulator.record import Record
 
 SECTOR_BYTES = 32
 _NOT_MODELLED = "Not modelled: caches, time."
@@ -106,7 +107,8 @@ class Report:
     lines: MemoryLines ordered by place. findings: the errors, the gravest first. find_notes:
     computes `notes`, which may need another compile. phases: block 0 from barrier to barrier.
     least_bytes: all tensors' bytes, each counted once. recorded: the device on which Nsight Compute
-    counted this kernel, if any. y: the output, or None if the run was stopped.
+    counted this kernel, if any. y: the output, or None if the run was stopped. record: the steps of
+    the window that was asked for, or None.
     """
 
     title: str
@@ -117,6 +119,7 @@ class Report:
     least_bytes: int
     recorded: str = ""
     y: torch.Tensor | None = field(default=None, repr=False)
+    record: Record | None = field(default=None, repr=False)
 
     @cached_property
     def notes(self):

@@ -7,6 +7,7 @@ from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.runners.simulator.arguments import Tensor
 from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
 from gemlite_edu.runners.simulator.kept_processes import borrowed
+from gemlite_edu.runners.simulator.record import NO_WINDOW
 from gemlite_edu.runners.simulator.runner_process import ASLEEP, DONE
 
 _MAX_WORKERS = 16
@@ -60,16 +61,16 @@ def tensors_by_name(arguments):
     return {a.name: a.value for a in arguments if isinstance(a, Tensor)}
 
 
-def run_once(library, arguments, launch, time_limit, workers, sites="-", order=0):
+def run_once(library, arguments, launch, time_limit, workers, sites="-", order=0, window=NO_WINDOW):
     """(the runner's report, or ASLEEP if it had to be killed; the lines that the kernel printed).
 
     sites: path of an instrumented kernel's sites.txt. order: 0 for lanes in lock step, or a number
-    that draws another order of an instrumented kernel's lanes. Outputs are written only if the
-    report ends with "done".
+    that draws another order of an instrumented kernel's lanes. window: the steps that an
+    instrumented kernel records. Outputs are written only if the report ends with "done".
     """
     _check_launch(launch)
     with borrowed(library, launch.block, workers, sites) as runner:
-        return runner.launch(launch, arguments, time_limit, wall_limit(time_limit), order)
+        return runner.launch(launch, arguments, time_limit, wall_limit(time_limit), order, window)
 
 
 def wall_limit(time_limit):

@@ -10,6 +10,7 @@ from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.runners.forbidden_calls import filter_of_calls
 from gemlite_edu.runners.simulator.arguments import Integer, NullPointer, Tensor
 from gemlite_edu.runners.simulator.build import build_runner
+from gemlite_edu.runners.simulator.record import NO_WINDOW
 from gemlite_edu.runners.simulator.shared_room import SharedRoom
 
 ASLEEP = "asleep"  # stands for the report of a process that was killed
@@ -42,16 +43,16 @@ class RunnerProcess:
         self._reports = select.poll()
         self._reports.register(self._process.stdout, select.POLLIN)
 
-    def launch(self, launch, arguments, time_limit, seconds, order=0):
+    def launch(self, launch, arguments, time_limit, seconds, order=0, window=NO_WINDOW):
         """(the process's report, or ASLEEP; the text that the kernel printed).
 
         time_limit: seconds of processor time per worker; seconds: of the clock, after which the
-        report is ASLEEP; order: as in `run_once`. If the launch is done, outputs are written, and
-        the process `can_go_on`.
+        report is ASLEEP; order, window: as in `run_once`. If the launch is done, outputs are
+        written, and the process `can_go_on`.
         """
         self.can_go_on = False
         offsets = self._room.write(arguments)
-        about = time_limit, order, *launch.grid, launch.shared_bytes
+        about = time_limit, order, *launch.grid, launch.shared_bytes, *window.words
         self._ask([*about, *_words(arguments, offsets)])
         try:
             report = self._report(time.monotonic() + seconds)

@@ -12,6 +12,7 @@
 #include "../runner/time_limit.h"
 #include "lockstep.h"
 #include "watched_warps.h"
+#include "written_report.h"
 
 struct Instruments {
   Sites sites;
@@ -21,66 +22,17 @@ struct Instruments {
   Ledger ledger;
   Findings findings;
   OwnSites own_sites;
+  Recording recording;
 };
 inline std::unique_ptr<Instruments> instruments;  // null in a plain run
 inline thread_local Watch* watch = nullptr;
 inline std::atomic<bool> time_is_up{false};
 
-inline void write_sample(FILE* out, const Key& key, const char* which, const Sample& s) {
-  fprintf(out, "sample %d %d %d %u %s %u %" PRIu64 " %d %u", key.site, key.object, key.writes,
-          key.size, which, s.moment.block, s.moment.turn, s.warp, s.cost.units);
-  for (int i = 0; i < s.request.lanes; ++i) {
-    fprintf(out, " %d:%" PRId64, s.request.lane[i], s.request.offset[i]);
-  }
-  fprintf(out, "\n");
-}
-
-inline void write_report(const Ledger& ledger, const Findings& findings,
-                         const OwnSites& own) {
-  rlimit limit;  // the kernel's printing was limited, the report is not
-  getrlimit(RLIMIT_FSIZE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_FSIZE, &limit);
-  FILE* out = fdopen(dup(report_fd), "w");
-  setvbuf(out, nullptr, _IOFBF, size_t(1) << 16);
-  const bool is_known = library_here.contains(reinterpret_cast<const void*>(interrupted_at));
-  fprintf(out, "at %d %" PRIxPTR "\n", instruments->sites.site(fatal_place),
-          is_known ? interrupted_at - library_here.begin : 0);
-  for (size_t site = 0; site < own.size(); ++site) {
-    if (own[site]) fprintf(out, "own %zu\n", site);
-  }
-  for (const auto& [key, row] : ledger.rows) {
-    if (!row.requests) continue;
-    fprintf(out, "row %d %d %d %u", key.site, key.object, key.writes, key.size);
-    for (uint64_t number : {row.requests, row.lanes, row.asked, row.units, row.least, row.repeated,
-                            row.mergeable, row.adjacent, row.leaving}) {
-      fprintf(out, " %" PRIu64, number);
-    }
-    fprintf(out, "\n");
-    write_sample(out, key, "first", row.first);
-    write_sample(out, key, "costliest", row.costliest);
-  }
-  for (const auto& [key, f] : findings.all) {
-    fprintf(out, "finding %s %d %d %d %" PRIu64 " %u %" PRIu64 " %d %d %d %d %" PRId64 " %u %" PRId64 "\n",
-            FAULT_NAMES[static_cast<int>(key.fault)], key.object, key.site, key.other_site, f.count,
-            f.moment.block, f.moment.turn, f.thread, f.other_thread, f.writes, f.other_writes,
-            f.offset, f.size, f.more);
-  }
-  for (const Phase& phase : ledger.phases) {
-    fprintf(out, "phase %d", phase.end);
-    for (const auto& warp : phase.requests) {
-      for (unsigned number : warp) fprintf(out, " %u", number);
-    }
-    fprintf(out, "\n");
-  }
-  fclose(out);
-}
-
 // A fault ends the run in the middle: what this worker has seen goes into the report.
 inline void write_unfinished_report() {
   if (!watch) return;
   if (!fatal_place) fatal_place = watch->lanes[static_cast<size_t>(block->current)].event.place;
-  write_report(watch->ledger, watch->findings, watch->own_sites);
+  write_report(watch->sites, watch->ledger, watch->findings, watch->own_sites, watch->recording);
 }
 
 // For one launch, whose tensors are known.
@@ -106,6 +58,7 @@ inline void begin_instruments(const Sites& sites) {
   };
   before_last_line = write_unfinished_report;
   when_in_step = [](int first_lane, unsigned mask) { watch->join_clocks(first_lane, mask); };
+  if (window.count) when_met = [](int first_lane, unsigned mask) { watch->keep_meeting(first_lane, mask); };
   when_time_is_up = [] { time_is_up = true; };
 }
 
@@ -113,6 +66,7 @@ inline void merge_into_report(const Watch& finished) {
   const std::lock_guard<std::mutex> lock(instruments->merging);
   instruments->ledger.merge(finished.ledger);
   instruments->findings.merge(finished.findings);
+  if (finished.recording.total) instruments->recording = finished.recording;
   OwnSites& own = instruments->own_sites;
   for (size_t site = 0; site < own.size(); ++site) own[site] |= finished.own_sites[site];
 }
@@ -122,7 +76,8 @@ inline void write_merged_report() {
   at_the_end.add_unwritten_outputs();
   at_the_end.add_kept_variables(instruments->variables);
   instruments->findings.merge(at_the_end.findings);
-  write_report(instruments->ledger, instruments->findings, instruments->own_sites);
+  write_report(instruments->sites, instruments->ledger, instruments->findings,
+               instruments->own_sites, instruments->recording);
 }
 
 // The lanes that still run tell where: the loop that does not end begins at the smallest place.

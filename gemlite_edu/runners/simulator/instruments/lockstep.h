@@ -104,7 +104,10 @@ class Lockstep {
         watch_.commit(first / WARP_SIZE, group, count);
       }
       const uint64_t turn = watch_.next_turn();
-      for (int i = 0; i < count; ++i) go_on(group[i], turn);
+      for (int i = 0; i < count; ++i) {
+        go_on(group[i], turn);
+        if (watch_.is_recorded(first / WARP_SIZE)) watch_.recording.keep_stored(group[i] % WARP_SIZE);
+      }
     }
   }
 
@@ -149,6 +152,7 @@ class Lockstep {
   }
 
   void pass_barrier() {
+    watch_.keep_barrier();
     int earliest = -1, checked_warp = -1;
     for (size_t i = 0; i < lanes_.size(); ++i) {
       if (lanes_[i].state != State::AT_BARRIER) continue;

@@ -16,6 +16,7 @@
 #include "findings.h"
 #include "ledger.h"
 #include "pending.h"
+#include "recording.h"
 #include "shadow.h"
 #include "sites.h"
 
@@ -81,6 +82,7 @@ class Watch {
   const Library library = find_library();
   Ledger ledger;
   Findings findings;
+  Recording recording;
   std::vector<WatchedLane> lanes;
   OwnSites own_sites;
   uint32_t epoch = 0;
@@ -121,6 +123,11 @@ class Watch {
 
   // The lanes in `warp_lanes` make one request, each as its event says.
   void commit(int warp, const int* warp_lanes, int count);
+
+  bool is_recorded(int warp) const { return Recording::is_of(moment_.block, warp); }
+  // For the recording, if it is of this warp.
+  void keep_meeting(int first, unsigned mask);
+  void keep_barrier();
 
   // Lanes of a warp have passed a __syncwarp together.
   void join_clocks(int first, unsigned mask);
@@ -191,6 +198,10 @@ class Watch {
                             const LaneClock& clock);
   bool add_output_race(const Event& event, int thread, const OutputByte& byte, uint64_t block,
                        const LaneClock& clock);
+  RecordedStep* begin_step(const char* what, uintptr_t place, int warp);
+  const unsigned char* bytes_at(const Event& event) const;
+  void keep_accesses(int warp, const int* warp_lanes, int count);
+  void keep_lane(RecordedStep& step, int lane, const Event& event);
   bool has_lane_behind_loop(int warp, uintptr_t place) const;
   void count(int warp, const Event& event, const Request& request);
 };

@@ -70,5 +70,9 @@ inline void Watch::add_finding(Fault fault, const Event& event, int thread, cons
   found.other_writes = other_writes;
   found.more = more;
   const int other_site = other ? other->site : -1;
-  findings.add({fault, event.object, sites.site(event.place), other_site}, found);
+  const FindingKey key = {fault, event.object, sites.site(event.place), other_site};
+  findings.add(key, found);
+  if (Recording::is_of(moment_.block, thread / WARP_SIZE)) recording.add_fault(key, found);
+  const bool is_of_other = other && more < 0 && Recording::is_of(moment_.block, other->thread / WARP_SIZE);
+  if (is_of_other) recording.add_fault_of_other(key, found, other->thread % WARP_SIZE);
 }

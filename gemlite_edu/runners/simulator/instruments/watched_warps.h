@@ -1,6 +1,7 @@
 // What the accesses of a warp cost together, and what orders its lanes.
 #pragma once
 #include "watched_accesses.h"
+#include "watched_steps.h"
 
 inline bool Watch::has_lane_behind_loop(int warp, uintptr_t place) const {
   const size_t first = static_cast<size_t>(warp) * WARP_SIZE;
@@ -29,6 +30,7 @@ inline void Watch::count(int warp, const Event& event, const Request& request) {
                  row.latest.block == trace.block && has_lane_behind_loop(warp, event.place);
   row.latest = latest_ = trace;
   row.add(sample);
+  if (is_recorded(warp)) recording.add_cost(event.object, sample.cost.units);
   if (moment_.block == 0) {
     phase_now().requests[static_cast<size_t>(warp)][2u * !is_global + event.writes]++;
   }
@@ -37,9 +39,13 @@ inline void Watch::count(int warp, const Event& event, const Request& request) {
 inline void Watch::commit(int warp, const int* warp_lanes, int count_of_lanes) {
   ++moment_.turn;
   bool counted[WARP_SIZE] = {};
+  const bool is_kept = is_recorded(warp);
+  if (is_kept) keep_accesses(warp, warp_lanes, count_of_lanes);
+  recording.is_checking = is_kept;
   for (int i = 0; i < count_of_lanes; ++i) {
     check(lanes[static_cast<size_t>(warp_lanes[i])].event, warp_lanes[i]);
   }
+  recording.is_checking = false;
   // Lanes at one instruction may still reach several objects: one request to each.
   for (int i = 0; i < count_of_lanes; ++i) {
     if (counted[i]) continue;

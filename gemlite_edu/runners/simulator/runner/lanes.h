@@ -33,6 +33,7 @@ struct Lane {
   WarpOperation operation = WarpOperation::SYNC;
   uint64_t given = 0;    // its value there, or its predicate at a barrier
   int source = 0;
+  SimNumber number = SimNumber::OTHER;  // what the value of a shuffle is
   uint64_t taken = 0;    // what the exchange gave it
   unsigned ballot = 0;
   uint64_t* gathered = nullptr;  // where it wants the values of all lanes

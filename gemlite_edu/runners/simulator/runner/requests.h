@@ -1,8 +1,9 @@
 // What the host asks this process to launch, again and again: a request comes on its original stdin as
 // words that each end with a 0 byte; an empty word ends it.
 //
-//   TIME_LIMIT ORDER GRID_X GRID_Y SHARED_BYTES ARGUMENT...
+//   TIME_LIMIT ORDER GRID_X GRID_Y SHARED_BYTES BLOCK WARP FIRST COUNT ARGUMENT...
 //   ORDER    = 0 for lock step, or the seed of another order, see mixed_order.h
+//   BLOCK WARP FIRST COUNT = the window of steps to record, see recording.h
 //   ARGUMENT = p:NAME:OFFSET:BYTES:ELEMENT_BYTES:ACCESS   tensor in the memfd, ACCESS r or w
 //            | i:VALUE                                    32-bit integer
 //            | n                                          null pointer
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "../instruments/mixed_order.h"
+#include "../instruments/recording.h"
 #include "lanes.h"
 #include "tensors.h"
 #include "time_limit.h"
@@ -76,6 +78,7 @@ inline bool take_request(int memfd) {
   launch.grid_x = static_cast<unsigned>(number(2));
   launch.grid_y = static_cast<unsigned>(number(3));
   launch.shared_bytes = number(4);
-  take_arguments(memfd, words, 5);
+  window = {static_cast<unsigned>(number(5)), static_cast<int>(number(6)), number(7), number(8)};
+  take_arguments(memfd, words, 9);
   return true;
 }

@@ -56,8 +56,9 @@ unsigned sim_vote(unsigned mask, unsigned predicate) {
   meet_warp(WarpOperation::VOTE, mask, predicate, 0);
   return block->lanes[block->current].ballot;
 }
-uint64_t sim_exchange(unsigned mask, uint64_t value, int source) {
+uint64_t sim_exchange(unsigned mask, uint64_t value, int source, SimNumber number) {
   stop_before(Event::MEETING, __builtin_return_address(0));
+  block->lanes[block->current].number = number;
   meet_warp(WarpOperation::EXCHANGE, mask, value, source);
   return block->lanes[block->current].taken;
 }

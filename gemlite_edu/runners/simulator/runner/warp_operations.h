@@ -9,6 +9,8 @@
 
 // Called when all lanes in the mask have come to a __syncwarp; the instruments' interest.
 inline void (*when_in_step)(int first_lane, unsigned mask) = nullptr;
+// Likewise at any operation, when each lane has its value; null unless a recording asks for it.
+inline void (*when_met)(int first_lane, unsigned mask) = nullptr;
 
 // All lanes in the mask have come: give each its value and let them go.
 inline void complete_warp_operation(Lane* warp, unsigned mask) {
@@ -27,7 +29,9 @@ inline void complete_warp_operation(Lane* warp, unsigned mask) {
     lane.state = State::READY;
     orders_memory |= lane.operation == WarpOperation::SYNC;
   }
-  if (orders_memory && when_in_step) when_in_step(static_cast<int>(warp - &block->lanes[0]), mask);
+  const int first = static_cast<int>(warp - &block->lanes[0]);
+  if (orders_memory && when_in_step) when_in_step(first, mask);
+  if (when_met) when_met(first, mask);
 }
 
 inline bool is_at_the_same_operation(const Lane& a, const Lane& b) {

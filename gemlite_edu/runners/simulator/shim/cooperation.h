@@ -24,6 +24,9 @@ enum class SimAtomic {
   LEAST_SIGNED, MOST_SIGNED, INCREMENT, DECREMENT, AND, OR, XOR, COMPARE_AND_SWAP
 };
 
+// What a lane hands over in a shuffle; OTHER: a number of no such type, or of several parts.
+enum class SimNumber { OTHER, FLOAT, DOUBLE, SIGNED, UNSIGNED };
+
 // A matrix in memory; to load or store it, all lanes of a warp must pass the same description.
 struct SimMatrix {
   const void* address;
@@ -51,7 +54,7 @@ unsigned sim_active_mask();
 // Ballot of `predicate` over the lanes in `mask`.
 unsigned sim_vote(unsigned mask, unsigned predicate);
 // `value` of lane `source` of this warp; bits all set if that lane is not in `mask`.
-uint64_t sim_exchange(unsigned mask, uint64_t value, int source);
+uint64_t sim_exchange(unsigned mask, uint64_t value, int source, SimNumber number);
 // Writes the value of each lane in `mask` to values[lane]; returns the lanes that came.
 unsigned sim_gather(unsigned mask, uint64_t value, uint64_t* values);
 // What was at the address, before the operation.

@@ -25,8 +25,15 @@ auto sim_bits_of(T value) {
   return bits;
 }
 template <typename T>
+constexpr SimNumber sim_number() {
+  if (std::is_same<T, float>::value) return SimNumber::FLOAT;
+  if (std::is_same<T, double>::value) return SimNumber::DOUBLE;
+  if (!std::is_integral<T>::value) return SimNumber::OTHER;
+  return std::is_signed<T>::value ? SimNumber::SIGNED : SimNumber::UNSIGNED;
+}
+template <typename T>
 T sim_shuffle(unsigned mask, T value, int source_lane) {
-  const uint64_t bits = sim_exchange(mask, sim_bits_of(value), source_lane);
+  const uint64_t bits = sim_exchange(mask, sim_bits_of(value), source_lane, sim_number<T>());
   __builtin_memcpy(&value, &bits, sizeof(T));
   return value;
 }

@@ -1,0 +1,226 @@
+"""The page of a player: HTML and SVG that show the first frame without scripts.
+
+Buttons and slider carry their scripts as attributes, and find their parts within their own player:
+so any number of players works in one page, without ids.
+"""
+
+import json
+from html import escape
+
+from gemlite_lab.draw.canvas import COLORS, FOUR_COLORS, INK, PALE
+from gemlite_lab.draw.frames import (
+    BOX,
+    CELLS_HEIGHT,
+    CELLS_TOP,
+    COLUMN,
+    KINDS,
+    LANES_HEIGHT,
+    LANES_TOP,
+)
+
+_LANES = 32
+_GREY = "#D9D9D9"
+_FILLS = {  # of draw.timeline, for requests
+    "g": FOUR_COLORS[0],
+    "S": FOUR_COLORS[1],
+    "s": FOUR_COLORS[2],
+    "G": FOUR_COLORS[3],
+    "m": _GREY,
+}
+_PATHS = {"plain": _GREY, "served": PALE[0], "waits": PALE[1], "asked": COLORS[5]}
+_LINES = {"lines": "currentColor", "other": COLORS[5]}  # of draw.shuffle_tree: another lane's
+_TEXTS = {
+    "wrong": LANES_TOP - 3,
+    "index": LANES_TOP + 13,
+    "value": LANES_TOP + 27,
+    "cell": CELLS_TOP + CELLS_HEIGHT - 5,
+    "number": CELLS_TOP + CELLS_HEIGHT + 13,
+}
+_SMALL = {"index": ' font-size="8.5"'}
+_WRITES_IN_BOX = ("index", "value")
+_HEIGHT = CELLS_TOP + CELLS_HEIGHT + 36
+_HERE = "rgba(230,159,0,0.35)"  # behind the line of the step
+_SHOW = """
+const root=this.closest('.gemlite-play'),all=JSON.parse(root.dataset.frames),
+at=all.frames[this.value],text=n=>all.texts[at[n]],
+each=(name,change)=>root.querySelectorAll('.'+name).forEach(change);
+all.texts_of.forEach((name,n)=>{const labels=text(n).split('|');
+each(name,(e,i)=>{e.textContent=labels[i]})});
+all.paths_of.forEach((name,n)=>
+each(name,e=>e.setAttribute('d',text(all.texts_of.length+n))));
+const doing=text(at.length-3);
+each('lane',(e,i)=>{const color=all.fills[doing[i]];e.setAttribute('fill',color||'none');
+e.setAttribute('stroke-dasharray',doing[i]=='w'?'3':'none')});
+all.in_box.forEach(name=>each(name,(e,i)=>
+e.setAttribute('fill',all.fills[doing[i]]?all.ink:'currentColor')));
+each('under',e=>{e.textContent=text(at.length-2)});
+each('code',(e,i)=>{e.style.background=i==at[at.length-1]?all.here:'none'});
+const said=root.querySelectorAll('.step')[this.value].querySelector('b').textContent;
+each('said',e=>{e.textContent=said});this.setAttribute('aria-valuetext',said);
+root.querySelector('svg').setAttribute('aria-label',said)
+""".replace("\n", "")
+_KEYS = (
+    "if(event.target.type!='range'&&['ArrowLeft','ArrowRight'].includes(event.key)){"
+    "const s=this.querySelector('input');event.key=='ArrowLeft'?s.stepDown():s.stepUp();"
+    "s.oninput();event.preventDefault()}"
+)
+_BUTTON = "font:inherit;color:inherit;background:transparent;border:1px solid;border-radius:4px"
+
+
+def page(title, frames, headings, details, code, line_of, note):
+    """The HTML of a player.
+
+    frames: `Frame`s; headings, details: the words of each. code: the kernel's lines, as
+    (number, text); line_of: for each frame the place in `code`, or -1. note: a sentence, or "".
+    """
+    first_fault = next((i for i, words in enumerate(headings) if "WRONG" in words), None)
+    parts = [
+        f'<div class="gemlite-play" role="group" aria-label="{escape(title)}" '
+        f"data-frames='{_data(frames, line_of)}' onkeydown=\"{escape(_KEYS)}\" "
+        'style="max-width:1024px;font-family:sans-serif;font-size:13px">',
+        '<div class="said" aria-live="polite" style="min-height:2.6em">'
+        f"{escape(headings[0])}</div>",
+        _picture(frames[0], headings[0]),
+        _controls(len(frames), headings[0], first_fault),
+        _legend(frames),
+        f"<p>{escape(note)}</p>" if note else "",
+        _code(code, line_of[0]),
+        _twin(headings, details),
+        "</div>",
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def _data(frames, line_of):
+    """The frames as lists of numbers of texts, because most texts come again and again."""
+    texts = {}
+
+    def number(text):
+        return texts.setdefault(text, len(texts))
+
+    rows = [
+        [
+            *(number("|".join(getattr(frame, name))) for name in _TEXTS),
+            *(number(getattr(frame, name)) for name in (*_PATHS, *_LINES)),
+            number(frame.doing),
+            number(frame.under),
+            line,
+        ]
+        for frame, line in zip(frames, line_of, strict=True)
+    ]
+    data = {
+        "frames": rows,
+        "texts": list(texts),
+        "texts_of": list(_TEXTS),
+        "paths_of": [*_PATHS, *_LINES],
+        "in_box": _WRITES_IN_BOX,
+        "fills": _FILLS,
+        "ink": INK,
+        "here": _HERE,
+    }
+    compact = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return compact.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")
+
+
+def _picture(frame, said):
+    middles = [lane * COLUMN + COLUMN // 2 for lane in range(_LANES)]
+    shapes = [_lane(lane, letter) for lane, letter in enumerate(frame.doing)]
+    shapes += [f'<text x="{x}" y="11">{lane}</text>' for lane, x in enumerate(middles)]
+    shapes += [
+        f'<path class="{name}" d="{getattr(frame, name)}" fill="{color}"/>'
+        for name, color in _PATHS.items()
+    ]
+    shapes += [
+        f'<path class="{name}" d="{getattr(frame, name)}" fill="none" stroke="{color}" '
+        'stroke-opacity="0.7"/>'
+        for name, color in _LINES.items()
+    ]
+    for name, y in _TEXTS.items():
+        labels = zip(middles, getattr(frame, name), frame.doing, strict=True)
+        shapes += [
+            f'<text class="{name}" x="{x}" y="{y}"{_SMALL.get(name, "")} '
+            f'fill="{_text_color(name, letter)}">{label}</text>'
+            for x, label, letter in labels
+        ]
+    return (
+        f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {_LANES * COLUMN} {_HEIGHT}" '
+        'width="100%" font-size="10.5" text-anchor="middle" fill="currentColor">'
+        + "".join(shapes)
+        + f'<text class="under" x="0" y="{_HEIGHT - 6}" text-anchor="start">'
+        f"{escape(frame.under)}</text></svg>"
+    )
+
+
+def _lane(lane, letter):
+    dashes = "3" if letter == "w" else "none"
+    return (
+        f'<rect class="lane" x="{lane * COLUMN + (COLUMN - BOX) // 2}" y="{LANES_TOP}" '
+        f'width="{BOX}" height="{LANES_HEIGHT}" stroke="currentColor" stroke-opacity="0.4" '
+        f'stroke-dasharray="{dashes}" fill="{_FILLS.get(letter, "none")}"/>'
+    )
+
+
+def _text_color(name, letter):
+    if name == "cell":
+        return INK
+    is_filled = name in _WRITES_IN_BOX and letter in _FILLS
+    return INK if is_filled else COLORS[5] if name == "wrong" else "currentColor"
+
+
+def _controls(count, said, first_fault):
+    def button(label, words, change):
+        go = f"const s=this.closest('.gemlite-play').querySelector('input');{change};s.oninput()"
+        return (
+            f'<button type="button" aria-label="{words}" style="{_BUTTON}" onclick="{go}">'
+            f"{label}</button>"
+        )
+
+    to_fault = ""
+    if first_fault is not None:
+        to_fault = button("to the first fault", "to the first fault", f"s.value={first_fault}")
+    return (
+        '<div style="display:flex;gap:6px;align-items:center">'
+        + button("◀", "previous step", "s.stepDown()")
+        + button("▶", "next step", "s.stepUp()")
+        + f'<input type="range" min="0" max="{count - 1}" value="0" aria-label="step" '
+        f'aria-valuetext="{escape(said)}" oninput="{escape(_SHOW)}" style="flex:1">'
+        f"{to_fault}</div>"
+    )
+
+
+def _legend(frames):
+    used = {letter for frame in frames for letter in frame.doing}
+    lanes = [(color, KINDS[letter]) for letter, color in _FILLS.items() if letter in used]
+    below = []
+    if any(frame.asked for frame in frames):
+        below += [(COLORS[5], "bytes asked for"), (PALE[1], "bytes moved, not asked for")]
+    if any(frame.served for frame in frames):
+        below += [(PALE[0], "a cell that its bank delivers"), (PALE[1], "a cell that waits")]
+    above = f"Lanes, with the element and its value: {_squares(lanes)}"
+    rest = f"<br>Below: {_squares(below)}" if below else ""
+    return f'<div style="margin:6px 0">{above}{rest}</div>'
+
+
+def _squares(named):
+    return " ".join(
+        f'<span style="white-space:nowrap;margin-right:8px"><span style="background:{color}">'
+        f"&emsp;</span> {words}</span>"
+        for color, words in named
+    )
+
+
+def _code(code, here):
+    lines = "".join(
+        f'<span class="code" style="background:{_HERE if place == here else "none"}">'
+        f"{escape(f'{number:>4}  {text}')}\n</span>"
+        for place, (number, text) in enumerate(code)
+    )
+    return f'<pre style="overflow:auto;color:inherit;background:none">{lines}</pre>'
+
+
+def _twin(headings, details):
+    steps = "".join(
+        f'<li class="step"><b>{escape(words)}</b> {escape(more)}</li>'
+        for words, more in zip(headings, details, strict=True)
+    )
+    return f"<details><summary>All steps as text</summary><ol>{steps}</ol></details>"
