@@ -98,8 +98,8 @@ def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0, windo
 
     arguments: `Tensor`s and `Integer`s in the order of its parameters; launch: a `Launch`.
     window: of the steps to record. Line numbers ignore an empty first line of the text, as in the
-    text of a hole. Outputs are written in place if the run completes. Raises KernelTextError if the text does not
-    compile.
+    text of a hole. Outputs are written in place if the run completes. Raises KernelTextError if the
+    text does not compile.
     """
     text = text.removeprefix("\n")
     library = build_instrumented_kernel(text, entry, {})

@@ -55,10 +55,10 @@ class Step:
     matrix operation; "barrier"; "stop" where the run ended early. space: "global", "shared",
     "variable", or "" where no memory is reached; name: of the tensor or array. bytes_of: {lane: its
     first byte there}. element_bytes: of the tensor, or of the array's declared type. cost: sectors
-    or wavefronts. sources: {lane: the lane whose value a shuffle gives it}. values: {lane: the numbers
-    that it loads, stores or hands over}, without lanes whose numbers are not known; an atomic
-    operation leaves them there. taken: {lane: what a shuffle gives it}. ended, waiting: the other
-    lanes that have ended, or wait for others. faults: sentences; faulty: the lanes at fault.
+    or wavefronts. sources: {lane: the lane whose value a shuffle gives it}. values: {lane: the
+    numbers that it loads, stores or hands over, where they are known}; an atomic operation leaves
+    them there. taken: {lane: what a shuffle gives it}. ended, waiting: the other lanes that have
+    ended, or wait for others. faults: sentences; faulty: the lanes at fault.
     """
 
     number: int

@@ -51,10 +51,19 @@ def inspect():
 
     The kernel is kernel(const T* x, T* y, int n), T as the tensors are; it knows `t`, its thread.
     Defaults: x of 1, 2, ... 64, y of 64 zeros, n = 64, one block of 64 threads. before: what stands
-    before the kernel.
+    before the kernel. window: the steps to record.
     """
 
-    def run(statements, x=None, y=None, n=64, before="", time_limit=10.0, **launch):
+    def run(
+        statements,
+        x=None,
+        y=None,
+        n=64,
+        before="",
+        time_limit=10.0,
+        window=simulator.NO_WINDOW,
+        **launch,
+    ):
         x = torch.arange(1.0, 65) if x is None else x
         y = torch.zeros(64) if y is None else y
         parameters = f"const {C_TYPES[x.dtype]}* x, {C_TYPES[y.dtype]}* y, int n"
@@ -70,7 +79,10 @@ def inspect():
             simulator.Integer(n),
         ]
         launch = simulator.Launch(**{"grid": (1, 1), "threads": 64} | launch)
-        return simulator.inspect_kernel(library, text, arguments, launch, time_limit, "test"), text
+        report = simulator.inspect_kernel(
+            library, text, arguments, launch, time_limit, "test", window=window
+        )
+        return report, text
 
     return run
 
