@@ -86,6 +86,7 @@ class Lockstep {
   // Until each lane of the warp waits or is done; false if none could go on.
   bool run_warp(int first) {
     const int end = std::min(first + WARP_SIZE, static_cast<int>(lanes_.size()));
+    const bool is_recorded = watch_.is_recorded(first / WARP_SIZE);
     bool progress = false;
     for (;;) {
       int group[WARP_SIZE], count = 0;
@@ -106,7 +107,7 @@ class Lockstep {
       const uint64_t turn = watch_.next_turn();
       for (int i = 0; i < count; ++i) {
         go_on(group[i], turn);
-        if (watch_.is_recorded(first / WARP_SIZE)) watch_.recording.keep_stored(group[i] % WARP_SIZE);
+        if (is_recorded) watch_.recording.keep_stored(group[i] % WARP_SIZE);
       }
     }
   }
