@@ -6,11 +6,12 @@ from gemlite_lab.draw.step_words import cells_of_banks, sectors, short
 
 COLUMN, BOX = 32, 28  # widths
 LANES_TOP, LANES_HEIGHT = 28, 32
-CELLS_TOP, CELLS_HEIGHT = 108, 40
+CELLS_TOP, CELLS_HEIGHT = 108, 64
 _SECTOR_BYTES, _BANK_BYTES, _BANKS = 32, 4, 32
 _LANES = 32
 _LONGEST_INDEX = 5  # characters
 _MOST_CELLS = 4  # of a bank, at full height
+_FILLED = 0.85  # of a cell's height: a gap shows where the next one begins
 
 # What a lane does; the page has a colour for each.
 KINDS = {
@@ -141,9 +142,9 @@ def _banks_below(step):
         "cell": _row({bank: f"×{len(cells)}" for bank, cells in banks.items() if len(cells) > 1}),
         "number": _row({bank: bank for bank in range(_BANKS)}),
         "lines": "".join(_line(lane, bank) for lane, bank in first_bank.items()),
-        "served": "".join(_rectangle(bank, 0, 1, 0, height) for bank in banks),
+        "served": "".join(_rectangle(bank, 0, 1, 0, height * _FILLED) for bank in banks),
         "waits": "".join(
-            _rectangle(bank, 0, 1, turn * height, height)
+            _rectangle(bank, 0, 1, turn * height, height * _FILLED)
             for bank, cells in banks.items()
             for turn in range(1, len(cells))
         ),

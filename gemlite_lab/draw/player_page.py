@@ -33,7 +33,7 @@ _TEXTS = {
     "wrong": LANES_TOP - 3,
     "index": LANES_TOP + 13,
     "value": LANES_TOP + 27,
-    "cell": CELLS_TOP + CELLS_HEIGHT - 5,
+    "cell": CELLS_TOP + 11,
     "number": CELLS_TOP + CELLS_HEIGHT + 13,
 }
 _SMALL = {"index": ' font-size="8.5"'}

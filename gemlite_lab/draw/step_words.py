@@ -11,7 +11,7 @@ _VERBS = {  # of one lane, of several
     "async_load": ("copies asynchronously from", "copy asynchronously from"),
     "async_store": ("copies asynchronously to", "copy asynchronously to"),
     "barrier": ("waits at a barrier for", "wait at a barrier for"),
-    "shuffle": ("shuffles", "shuffle: each takes a lane's value"),
+    "shuffle": ("takes", "take"),
     "meet": ("meets at", "meet at"),
 }
 
@@ -128,11 +128,21 @@ def _deed(step):
     if step.op == "barrier":
         return f"{verb} all warps of the block"
     if step.op == "shuffle":
-        return verb
+        return f"{verb} in a shuffle the value {_whose(step.sources)}"
     if not step.name:
         return f"{verb} {step.op}"
     width = f"{counted(step.bytes_per_lane, 'byte')} each"
     return f"{verb} {step.name}, {width}{_cost(step)}"
+
+
+def _whose(sources):
+    if len(set(sources.values())) == 1:
+        return f"of lane {next(iter(sources.values()))}"
+    further = {source - lane for lane, source in sources.items() if source != lane}
+    if len(further) != 1:
+        return "of another lane"
+    (distance,) = further
+    return f"of the lane {abs(distance)} further {'up' if distance > 0 else 'down'}"
 
 
 def _cost(step):

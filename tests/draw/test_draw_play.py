@@ -13,6 +13,7 @@ from gemlite_lab import launch
 from gemlite_lab.draw import play
 from gemlite_lab.draw.frames import KINDS, frame_of
 from gemlite_lab.draw.play import MOST_BYTES
+from gemlite_lab.draw.step_words import heading
 
 SHARED = load("gemv_a16w16_shared")
 X = (torch.arange(64) % 7).half()[None]
@@ -167,6 +168,21 @@ def test_the_text_says_what_the_frames_show():
             assert f"gets: {', '.join(frame.cell)}" in words
         if step.space == "global":
             assert f"sectors: {', '.join(label for label in frame.number if label)}" in words
+
+
+def test_a_shuffle_is_put_into_words():
+    words = {
+        "__shfl_down_sync(~0u, v, 4)": "take in a shuffle the value of the lane 4 further up",
+        "__shfl_up_sync(~0u, v, 2)": "the value of the lane 2 further down",
+        "__shfl_sync(~0u, v, 3)": "the value of lane 3",
+        "__shfl_xor_sync(~0u, v, 1)": "the value of another lane",
+    }
+    for call, said in words.items():
+        text = (
+            f"__global__ void one(float* y) {{ float v = threadIdx.x; y[threadIdx.x] = {call}; }}"
+        )
+        report = launch(text, 1, 32, y=torch.zeros(32), window=Window())
+        assert heading(report.record.steps[0]).endswith(said)
 
 
 def test_every_kind_of_lane_has_a_name():

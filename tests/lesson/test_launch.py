@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from gemlite_edu import Window
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_lab import MMA, launch
 
@@ -106,3 +107,13 @@ __global__ void pairs(const half* x, uint32_t* y) {
     assert y.view(torch.float16).tolist() == list(range(8)) and capsys.readouterr().out == ""
     launch(text.replace("2 *", "1 *"), 1, 4, MMA, x=torch.arange(8.0).half(), y=y)
     assert capsys.readouterr().out.startswith("pairs, line 2: block (0, 0), thread 1 reads 4 bytes")
+
+
+def test_a_window_gives_the_report_with_the_steps():
+    x, y = torch.arange(32.0), torch.zeros(32)
+    text = "__global__ void copy(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }"
+    assert launch(text, 1, 32, x=x, y=y) is None
+    report = launch(text, 1, 32, x=x, y=y, window=Window(first=1))
+    assert [(step.number, step.op, step.name) for step in report.record.steps] == [
+        (1, "store", "y")
+    ]
