@@ -60,7 +60,7 @@ each('said',e=>{e.textContent=said});this.setAttribute('aria-valuetext',said);
 root.querySelector('svg').setAttribute('aria-label',said)
 """.replace("\n", "")
 _KEYS = (
-    "if(event.target.type!='range'&&['ArrowLeft','ArrowRight'].includes(event.key)){"
+    "if(['ArrowLeft','ArrowRight'].includes(event.key)){"
     "const s=this.querySelector('input');event.key=='ArrowLeft'?s.stepDown():s.stepUp();"
     "s.oninput();event.preventDefault()}"
 )
@@ -132,7 +132,7 @@ def _picture(frame, said):
     ]
     shapes += [
         f'<path class="{name}" d="{getattr(frame, name)}" fill="none" stroke="{color}" '
-        'stroke-opacity="0.7"/>'
+        'stroke-opacity="0.9"/>'
         for name, color in _LINES.items()
     ]
     for name, y in _TEXTS.items():
@@ -197,6 +197,9 @@ def _legend(frames):
     if any(frame.served for frame in frames):
         below += [(PALE[0], "a cell that its bank delivers"), (PALE[1], "a cell that waits")]
     above = f"Lanes, with the element and its value: {_squares(lanes)}"
+    above += " dashed: wait for others" * ("w" in used) + " empty: take no part" * bool(
+        used & {*"e-"}
+    )
     rest = f"<br>Below: {_squares(below)}" if below else ""
     return f'<div style="margin:6px 0">{above}{rest}</div>'
 

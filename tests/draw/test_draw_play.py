@@ -228,3 +228,12 @@ def test_jupyter_shows_the_page():
     player = play(recorded())
     assert player._repr_html_() == player.html
     assert repr(player).endswith("block 0, warp 0', 13 steps)")
+
+
+def test_the_legend_names_only_what_the_scene_has():
+    everything = play(recorded()).html
+    assert "empty: take no part" in everything and "dashed" not in everything
+    one = play(recorded(window=Window(steps=1))).html
+    assert "load from global memory" in one and "bytes asked for" in one
+    for absent in ("empty", "store to", "its bank delivers"):
+        assert absent not in one.partition("Lanes, with")[2].partition("<pre")[0]
