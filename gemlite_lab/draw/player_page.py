@@ -226,4 +226,7 @@ def _twin(headings, details):
         f'<li class="step"><b>{escape(words)}</b> {escape(more)}</li>'
         for words, more in zip(headings, details, strict=True)
     )
-    return f"<details><summary>All steps as text</summary><ol>{steps}</ol></details>"
+    style = "list-style:none;padding:0"
+    return (
+        f'<details><summary>All steps as text</summary><ol style="{style}">{steps}</ol></details>'
+    )
