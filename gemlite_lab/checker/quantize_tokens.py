@@ -11,6 +11,8 @@ from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, CheckFailed, Exercise
 from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
 from gemlite_lab.checker.usual_sizes import usual_sizes
 from gemlite_lab.lesson.real_layer import real_layer
+from gemlite_lab.sandbox.codes_of_nan import IntegerOfNaN, checked
+from gemlite_lab.sandbox.sandbox import AnswerError
 
 _PARTS = ("x_q", "scales")  # in the order in which they are judged
 _DTYPES = torch.float16, torch.bfloat16, torch.float32
@@ -209,7 +211,24 @@ def _run(answer, case, device):
         )
     if not are_right_codes:
         _check_rounded_scales(case, result[1], right_scales)
+    elif case.part == _PARTS[0] and not case.x.any(1).all():
+        _refuse_codes_of_nan(answer, case)
     return result[_PARTS.index(case.part)].double()
+
+
+def _refuse_codes_of_nan(answer, case):
+    """Raise CheckFailed for codes of zeros that are right only because this CPU makes 0 of NaN."""
+    try:
+        answer.run(checked, case.x)
+    except AnswerError as error:
+        if error.kind != IntegerOfNaN.__name__:
+            raise
+        at = f" at `{error.line}`" if error.line else ""
+        raise CheckFailed(
+            f"quantize_tokens makes codes of nan{at} on {case.label}: a token of zeros is divided "
+            "by 0 there. This machine makes 0 of nan, another one may make any code of it. Put 1 "
+            "where a scale is 0 before you divide"
+        ) from None
 
 
 def _check_rounded_scales(case, scales, right):
@@ -290,6 +309,7 @@ QUANTIZE_TOKENS = Exercise(
     fresh=_fresh,
     expected=_expected,
     run=_run,
+    runs_in="gemlite_lab.sandbox.codes_of_nan",
     traps={
         **ALL_CONTIGUOUS,
         "no token were all zeros": _tokens_changed(lambda x, reach: torch.where(reach == 0, 1, x)),
