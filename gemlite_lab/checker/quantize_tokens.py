@@ -247,7 +247,7 @@ def _check_kind(name, tensor, shape, dtype):
         raise CheckFailed(f"{name} is a {type(tensor).__name__}, expected a torch.Tensor")
     came = tuple(tensor.shape)
     if came != shape:
-        why = _why_shaped(came, shape[0]) if name == "scales" else ""
+        why = (_why_shaped if name == "scales" else _why_codes_shaped)(came, shape[0])
         raise CheckFailed(f"{name} has shape {came}, expected {shape}{why}")
     if tensor.dtype != dtype:
         raise CheckFailed(f"{name} has dtype {tensor.dtype}, expected {dtype}")
@@ -259,9 +259,15 @@ def _why_shaped(came, M):
         return ": that is one scale for the whole tensor, and each token has its own"
     if came == (M,):
         return ": keepdim=True keeps the axis, without which the scales would lie along K"
+    if came == (1, M):
+        return ": the scales of the tokens lie in a column, and a row has a scale for each k"
     if came[0] == 1:
         return ": that is a scale for each k; the scale of a token comes of its K values"
     return ""
+
+
+def _why_codes_shaped(came, M):
+    return ": that is the shape of the scales; return x_q first" if came == (M, 1) else ""
 
 
 def _reach(x):

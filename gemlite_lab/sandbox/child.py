@@ -116,8 +116,10 @@ def _raised(error, answer):
         getattr(answer, "__name__", None),
         getattr(getattr(answer, "fn", None), "__name__", None),
     }
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.name in names]
+    own, raised = [], error
+    while raised and not own:  # what a called kernel raises is wrapped in what its caller raises
+        own = [f for f in traceback.extract_tb(raised.__traceback__) if f.name in names]
+        raised = raised.__context__
     return {
         "error": type(error).__name__,
         "message": _words_of(error),

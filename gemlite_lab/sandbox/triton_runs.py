@@ -61,6 +61,8 @@ def advice_on(error):
     if "NoneType" in str(error):
         name = _none_in_the_line_of(error)
         return f" ({name} is None here)" if name else " (does every path end with a return?)"
+    if traceback.extract_tb(error.__traceback__)[-1].name == "__getitem__":
+        return " (Triton takes no number out of a block, as k[0] would; compute that number)"
     return ""
 
 

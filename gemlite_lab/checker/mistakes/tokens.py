@@ -177,10 +177,46 @@ def _mistakes_of(case):
                 lambda scales: scales.bfloat16().float(),
         },
     }  # fmt: skip
-    return [
+    found = [
         Mistake(words, {name: value}) for name, of_part in wrong.items()
         for words, value in of_part.items()
     ]  # fmt: skip
+    low, high = case.x.float().aminmax(dim=1, keepdim=True)
+    return [
+        *found,
+        *_of_sums_that_cancel(case.x.float()),
+        *_of_range("(largest x - smallest x) / 255", low, high),
+        *_of_range("(largest - smallest of x and 0) / 255", low.clamp(max=0), high.clamp(min=0)),
+    ]
+
+
+def _of_sums_that_cancel(x):
+    """The scale 1 for each token whose x cancel, with codes that wrap around, or are clamped."""
+    guarded = {"guarded": lambda scales: torch.where(x.sum(1, keepdim=True) == 0, 1, scales)}
+    words = "a scale is 1 where the sum of the token's x is 0; x may cancel, so ask for the scale"
+    clamped = guarded | {"fitted": _clamped(-127, 127)}
+    return [Mistake(words, guarded), Mistake(f"{words} (codes are clamped)", clamped)]
+
+
+def _of_range(scale, low, high):
+    """Scales over the whole range of a token, as weights have, with zero-points and without."""
+    parts = {"reach": lambda x: high - low, "divisor": 255}
+    added = {
+        "a rounded zero-point": lambda scales: (-low / scales).round(),
+        "a zero-point": lambda scales: -low / scales,
+        "a rounded zero-point less 128": lambda scales: (-low / scales).round() - 128,
+        "a zero-point less 128": lambda scales: -low / scales - 128,
+    }
+    return [
+        Mistake(f"the scale is {scale}, which needs a zero-point", parts),
+        *(
+            Mistake(
+                f"the scale is {scale}, and {words} is added; a token has none",
+                parts | {"steps": lambda x, scales, zeros=zeros: x / scales + zeros(scales)},
+            )
+            for words, zeros in added.items()
+        ),
+    ]
 
 
 TOKENS = Model(_parts_of, _mistakes_of, _output)

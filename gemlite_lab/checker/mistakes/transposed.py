@@ -167,6 +167,8 @@ def _tile_mistakes(counted, tile, whole_tiles, of_chunk):
         "each chunk adds up one tile more, which is the first of the next one":
             1 + ((tile % of_chunk == 0) & (tile > 0)).double(),
         "only chunk 0 is used": chunk == 0,
+        "first is added twice; tiles from first to last count from the beginning of W":
+            _times_with_first_twice(tile, of_chunk),
         "each chunk adds up all tiles": 0 * tile + chunk.max() + 1,
     }  # fmt: skip
     of_own = (last + 1 - chunk * of_chunk).clamp(max=of_chunk)
@@ -179,6 +181,14 @@ def _tile_mistakes(counted, tile, whole_tiles, of_chunk):
         for m in of_all
         for parity in ("even", "odd")
     ]
+
+
+def _times_with_first_twice(tile, of_chunk):
+    """How often each tile is used if chunk c counts from c * of_chunk and adds that once more."""
+    firsts, tiles = torch.arange(0, tile.max() + 1, of_chunk), tile.max() + 1
+    counted_as = tile - firsts
+    is_own = (counted_as >= firsts) & (counted_as < (firsts + of_chunk).clamp(max=tiles))
+    return is_own.sum(1, keepdim=True)
 
 
 TRANSPOSED = Model(_parts_of, _mistakes_of, _output, ("k",))

@@ -74,6 +74,10 @@ def _mistakes_of_group(case):
         "k is divided by BLOCK_K, not by GROUP": in_row,
         "a chunk is taken to have a whole number of groups":
             chunk * (own * block // size) + (tile * block + k) // size,
+        "the chunk's part and the tile's part of k are divided apart, and each loses its rest":
+            chunk * own * block // size + tile * block // size,
+        "the chunk's part and the rest of k are divided apart, and each loses its rest":
+            chunk * own * block // size + (tile * block + k) // size,
         "a short last group is taken to be part of the one before it":
             cut.group.clamp(max=max(0, case.x.shape[1] // size - 1)),
         "k is multiplied by 1 / GROUP, which float32 has to round; // divides exactly":
