@@ -238,7 +238,7 @@ def _shared_bytes(kernel, M, K):
 
 def test_x_that_leaves_no_room_for_a_table_is_refused():
     plain, with_table = GEMV.load(), GEMV.load(replace=pair_table(LEVELS))
-    K = 90_112
+    K = 94_208
     assert _shared_bytes(plain, M=1, K=K) > 195 * 1024
     with pytest.raises(ValueError, match="a block of compute capability 9.0 has 198656 for it"):
         _shared_bytes(with_table, M=1, K=K)

@@ -165,7 +165,7 @@ WIDE, NARROW, BOTH = (8, 7, 6, 5, 4, 3), (2, 1), WIDTHS
 # What a careless hand could do: widths of the text, where it shows, the text, the careless one.
 MISTAKES = {
     "zero forgotten": (BOTH, any_case, "dot - zero * sum_x", "dot"),
-    "the offset left": ((7, 6, 5, 4, 3, 2, 1), any_case, "dot -= sums.y", "dot -= 0.0f"),
+    "the offset left": ((7, 6, 5, 4, 3, 2, 1), any_case, "dot -= offsets_of(sums)", "dot -= 0.0f"),
     "another row's sums": (BOTH, many_rows, "own_part * ROWS + 2 * t % ROWS", "own_part * ROWS"),
     "no scaling undone": (BOTH, bf16, "power_of(sums) * ", ""),
     "the upper row's scale": (BOTH, any_case, "g + own % 2 * 8;", "g;"),

@@ -56,4 +56,4 @@ def test_a_table_takes_a_sixth_of_an_instruction_more_for_a_weight(recorded):
     loop = instruction_counts.inner_loop(instruction_counts.loops_of(code), "HMMA")
     plain = recorded["rungs"]["4"]["32 rows a warp"]
     more = len(loop) - plain["all"]
-    assert loop.count("HMMA") * 8 == plain["weights"] and round(more / plain["weights"], 2) == 0.16
+    assert loop.count("HMMA") * 8 == plain["weights"] and round(more / plain["weights"], 2) == 0.17
