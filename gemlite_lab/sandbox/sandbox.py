@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from signal import SIGKILL
+from threading import Lock
 
 import torch
 
@@ -55,11 +56,13 @@ class Sandbox:
             "seconds": SECONDS,
         }
         self._child, self._process, self._stopped = None, None, None
+        self._starting = Lock()  # another thread may leave the context while a call begins
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
+        self._stopped = self._stopped or AnswerError("ended", "")
         self._end()
 
     def __call__(self, *arguments):
@@ -68,8 +71,6 @@ class Sandbox:
 
     def run(self, function, *arguments):
         """What `function(answer, *arguments)` returns there; it stands in one of `packages`."""
-        if self._stopped:
-            raise self._stopped
         try:
             return self._run(function, arguments)
         except AnswerError as error:
@@ -77,8 +78,11 @@ class Sandbox:
             raise
 
     def _run(self, function, arguments):
-        if self._child is None:
-            self._begin()
+        with self._starting:
+            if self._stopped:
+                raise self._stopped
+            if self._child is None:
+                self._begin()
         try:
             send(self._child.connection, pickle.dumps((function, arguments)))
             self._wait()
@@ -130,10 +134,11 @@ class Sandbox:
 
     def _end(self):
         """End the process, with all that it may have started, and show what it printed."""
-        if self._child is None:
+        with self._starting:
+            child, self._child = self._child, None
+        if child is None:
             return
-        connection, printed = self._child
-        self._child = None
+        connection, printed = child
         connection.close()
         with suppress(ProcessLookupError):
             os.killpg(self._process, SIGKILL)

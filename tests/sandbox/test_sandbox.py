@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from collections import OrderedDict, namedtuple
 from contextlib import suppress
@@ -95,6 +96,10 @@ def test_nothing_of_the_process_is_left():
     with Sandbox(answer) as sandboxed:
         process = sandboxed(1)
         os.kill(process, 0)
+    assert_that_it_ends(process)
+
+
+def assert_that_it_ends(process):
     for _ in range(100):
         with suppress(ProcessLookupError):
             os.kill(process, 0)
@@ -153,6 +158,33 @@ def test_an_interrupt_of_the_learner_ends_the_process_and_is_passed_on():
         with pytest.raises(KeyboardInterrupt):
             sandboxed(1)
     signal.signal(signal.SIGALRM, before)
+
+
+def test_a_context_that_ends_while_another_thread_begins_a_call_leaves_no_process(monkeypatch):
+    begun, may_go_on, receive = threading.Event(), threading.Event(), sandbox.receive
+
+    def receive_late(connection):
+        if not begun.is_set():  # the process says which one it is
+            begun.set()
+            may_go_on.wait(10)
+        return receive(connection)
+
+    def call():
+        with suppress(Exception):
+            inside([1])
+
+    monkeypatch.setattr(sandbox, "receive", receive_late)
+    inside = Sandbox(len)
+    threads = [threading.Thread(target=target) for target in (call, inside.__exit__)]
+    threads[0].start()
+    begun.wait(10)
+    threads[1].start()
+    may_go_on.set()
+    for thread in threads:
+        thread.join(10)
+    assert_that_it_ends(inside._process)
+    with pytest.raises(AnswerError):
+        inside([1])
 
 
 def test_an_error_that_cannot_say_what_it_is_still_has_a_sentence():
