@@ -11,6 +11,7 @@ import pytest
 import torch
 from counter_kernels import DIFFERENT
 
+from gemlite_edu import NF4, quantize_to_format
 from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.runners import nsight
 from gemlite_lab.bench import measurements
@@ -20,14 +21,31 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 sys.path.insert(0, str(ROOT / "tools"))
 
 import benchmark_table  # noqa: E402
+import readme_chart  # noqa: E402
 from counter_table import PAGE, page_with_table  # noqa: E402
 
 
-def test_the_code_in_the_readme_runs():
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+def run_code_of(page):
+    """The names that the Python blocks of a page leave behind."""
     namespace = {}
-    for block in blocks:
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL):
         exec(block, namespace)
+    return namespace
+
+
+def test_the_code_in_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = run_code_of("README.md")
+    x, y = namespace["x"], namespace["y"]
+    W = quantize_to_format(namespace["linear"].weight, NF4).dequantize(torch.float64)
+    right = reference.matmul(x, W) + namespace["linear"].bias.double()
+    assert ((y - right).abs() <= 1e-3 * right.abs().max()).all()
+    x = torch.randn(3, 512)
+    assert torch.equal(namespace["model"](x), namespace["again"](x))
+
+
+def test_the_code_on_the_page_of_kernels_runs():
+    namespace = run_code_of("docs/kernels.md")
     assert namespace["y"].shape == (1, 4096)
     x, y, W = namespace["x"], namespace["y"], namespace["q"].dequantize(torch.float64)
     assert ((y - reference.matmul(x, W)).abs() <= bounds.error_bound(x, W, y.dtype)).all()
@@ -55,15 +73,27 @@ def test_the_table_of_counters_is_that_of_the_record():
 
 
 def test_the_table_of_performance_is_that_of_the_measurements():
-    for page in (benchmark_table.README, benchmark_table.EVERYTHING):
-        text = page.path.read_text()
-        made = benchmark_table.page_with_table(text, page=page)
-        assert text == made, "run tools/benchmark_table.py"
+    text = benchmark_table.PAGE.read_text()
+    assert text == benchmark_table.page_with_table(text), "run tools/benchmark_table.py"
 
 
-def test_the_readme_counts_the_kernels_that_nsight_compute_counted():
-    total = len(nsight.recorded()["kernels"])
-    assert f"**{total - len(DIFFERENT)} of {total} kernels**" in (ROOT / "README.md").read_text()
+def test_the_chart_is_that_of_the_measurements():
+    assert readme_chart.PATH.read_text() == readme_chart.chart(), "run tools/readme_chart.py"
+    rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
+    times, _ = readme_chart.speedups(rows)
+    said = re.search(r"!\[(.*?)\]", (ROOT / "README.md").read_text())[1]
+    for kernel, name in readme_chart.KERNELS.items():
+        words = f"{name.split()[0]} {min(times[kernel]):.1f} to {max(times[kernel]):.1f}"
+        assert words in said
+
+
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+
+
+def test_the_page_counts_the_kernels_that_nsight_compute_counted():
+    total, page = len(nsight.recorded()["kernels"]), (ROOT / "docs/kernels.md").read_text()
+    assert f"**{total - len(DIFFERENT)} of {total} kernels**" in page
 
 
 def test_notation_has_every_name_of_the_kernels():
@@ -72,17 +102,17 @@ def test_notation_has_every_name_of_the_kernels():
         assert name in notation
 
 
-def test_the_readme_says_what_the_report_of_the_h200_says():
-    readme = (ROOT / "README.md").read_text()
+def test_the_page_says_what_the_report_of_the_h200_says():
+    page = (ROOT / "docs/measured.md").read_text()
     report = json.loads((ROOT / "benchmarks/data/test_gpu_nvidia_h200.json").read_text())
     speed, launches = report["speed"], report["sanitizer"]["memcheck"]["launches"]
     for row, where in (("| simulator, 16 cores", "simulator"), ("| NVIDIA H200, CUDA", "GPU")):
-        line = next(line for line in readme.splitlines() if line.startswith(row))
+        line = next(line for line in page.splitlines() if line.startswith(row))
         assert f"| {speed[f'{where}: changed hole to answer']:.1f} s |" in line
         assert speed[f"{where}: unchanged kernel, new process"] < 0.01
-    assert f"{launches} launches" in readme
-    assert f"{report['kernels']['tests']['passed']} tests passed" in " ".join(readme.split())
-    prose = " ".join(readme.split())
+    assert f"{launches} launches" in page
+    assert f"{report['kernels']['tests']['passed']} tests passed" in " ".join(page.split())
+    prose = " ".join(page.split())
     assert f"fragment included ({report['ternary']['tests']['passed']} tests)" in prose
     assert f"transposed ({report['triton']['tests']['passed']} tests)" in prose
     assert f"names end in fast ({report['fast']['tests']['passed']} tests)" in prose
@@ -93,13 +123,13 @@ def test_the_readme_says_what_the_report_of_the_h200_says():
     assert days == {re.search(r"All that on (\S+);", prose)[1]}
 
 
-def test_the_costs_of_a_call_in_readme_are_those_of_the_record():
+def test_the_costs_of_a_call_are_those_of_the_record():
     record = json.loads((ROOT / "benchmarks/data/call_overhead_nvidia_h200.json").read_text())
     totals = {
         int(M): [part["total_us"] for part in row["parts"].values()]
         for M, row in record["rows"].items()
     }
-    prose = " ".join((ROOT / "README.md").read_text().split())
+    prose = " ".join((ROOT / "docs/measured.md").read_text().split())
     (launch, *_, one), (launches, *_, two), (*_, dense) = (totals[M] for M in (1, 16, 1024))
     assert max(one - launch, two - launches) < 15
     assert f"{one:.1f} µs at 4096 x 4096 and M = 1, {launch:.1f} of them the launch" in prose
@@ -110,7 +140,7 @@ def test_the_costs_of_a_call_in_readme_are_those_of_the_record():
     assert "which is half of it" in prose and 0.45 < share < 0.55
 
 
-def test_the_times_of_the_ternary_kernels_in_readme_are_those_of_the_record():
+def test_the_times_of_the_ternary_kernels_are_those_of_the_record():
     rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
     us = {(r.kernel, r.M, r.N, r.K): r.p50_us for r in rows}
     path = ROOT / "benchmarks/data/recorded_bitnet_nvidia_h200.csv"
@@ -122,7 +152,7 @@ def test_the_times_of_the_ternary_kernels_in_readme_are_those_of_the_record():
         kernels = ("gemm_a8w2_wmma", "cublas_bf16", "int_mm")
         return [f"{us[kernel, M, 4096, 4096]:.1f}" for kernel in kernels]
 
-    prose = " ".join((ROOT / "README.md").read_text().split())
+    prose = " ".join((ROOT / "docs/kernels.md").read_text().split())
     few, some, many = at(32), at(128), at(4096)
     for sentence in (
         f"the GEMV took {min(gemv.values()):.1f} to {max(gemv.values()):.1f} µs, where BitNet's "
@@ -134,7 +164,7 @@ def test_the_times_of_the_ternary_kernels_in_readme_are_those_of_the_record():
         assert sentence in prose
 
 
-def test_the_times_in_readmes_prose_are_those_of_the_record():
+def test_the_times_of_the_layers_are_those_of_the_record():
     rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
     us = {
         (r.kernel, r.M, r.transposed): f"{r.p50_us:.0f}"
@@ -145,7 +175,7 @@ def test_the_times_in_readmes_prose_are_those_of_the_record():
     def both_ways(kernel, M):
         return " and ".join(us[kernel, M, transposed] for transposed in (False, True))
 
-    prose = " ".join((ROOT / "README.md").read_text().split())
+    prose = " ".join((ROOT / "docs/kernels.md").read_text().split())
     ours, torchao, cublas = "triton_mixed_mm", "torchao", "cublas"
     for sentence in (
         f"took {both_ways(ours, 256)} µs at M = 256 where torchao's kernel took "
@@ -163,14 +193,14 @@ def test_the_times_in_readmes_prose_are_those_of_the_record():
         assert sentence in prose
 
 
-def test_how_far_many_rows_are_from_cublas_in_readme_is_the_record():
+def test_how_far_many_rows_are_from_cublas_is_the_record():
     rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
     of = {(r.kernel, r.N, r.K): r for r in rows if r.M == 4096 and not r.transposed}
     shapes = [(N, K) for kernel, N, K in of if kernel == "gemlite_linear"]
     both = [(of["gemlite_linear", *shape], of["cublas", *shape]) for shape in shapes]
     second, p20 = sorted(ours.p20_us / cublas.p20_us for ours, cublas in both)[-2:]
     p50 = max(ours.p50_us / cublas.p50_us for ours, cublas in both)
-    prose = " ".join((ROOT / "README.md").read_text().split())
+    prose = " ".join((ROOT / "docs/kernels.md").read_text().split())
     assert len(both) == 6
     said = re.search(
         r"the layer's median was within (\S+) times that of cuBLAS in fp16, measured right after "

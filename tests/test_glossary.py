@@ -32,8 +32,7 @@ def test_a_meaning_is_one_or_two_sentences_and_its_lesson_uses_the_word(entry):
     assert re.search(rf"\b{entry['term']}(s|d|ed)?\b", text, re.IGNORECASE)
 
 
-def test_the_glossary_and_the_notation_link_each_other_and_the_readme_links_the_glossary():
+def test_the_glossary_and_the_notation_link_each_other_and_the_course_links_the_glossary():
     assert "](../NOTATION.md)" in GLOSSARY.read_text()
     assert "](docs/glossary.md)" in (ROOT / "NOTATION.md").read_text()
-    course = (ROOT / "README.md").read_text().partition("## The lessons")[2].partition("\n## ")[0]
-    assert "](docs/glossary.md)" in course
+    assert "](glossary.md)" in (ROOT / "docs/course.md").read_text()

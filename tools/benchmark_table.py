@@ -1,11 +1,10 @@
-"""Write the tables of performance in README.md and docs/benchmarks.md.
+"""Write the tables of performance in docs/benchmarks.md.
 
 python tools/benchmark_table.py      (from benchmarks/data/bench_*.csv)
 """
 
 import os
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from cells_behind import cells_behind, fastest
@@ -13,7 +12,7 @@ from cells_behind import cells_behind, fastest
 from gemlite_lab.bench import measurements, roofline
 from gemlite_lab.bench.problem import WeightFormat
 
-ROOT = Path(__file__).parent.parent
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 BEGIN = "<!-- benchmark table: python tools/benchmark_table.py -->"
 END = "<!-- end of the benchmark table -->"
 EXPLANATION = """\
@@ -23,54 +22,27 @@ bytes of x, y, packed weights, 16-bit scales and zeros at the measured read band
 operations at the measured rate of a large fp16 product, whichever takes longer. fp16 is the
 fastest kernel on unquantized weights; kernels with a8 in their name take int8 x; of W7 sparse one
 weight of each pair is kept, in the bytes of W4. Products of int8 by int8 have a higher limit than
-the one of fp16, against which all are shown. Errors are ||y - y64|| / ||y64|| against fp64."""
+the one of fp16, against which all are shown. Errors are ||y - y64|| / ||y64|| against fp64.
+All kernels on fp16 and the spread of the times are in [benchmarks/data](../benchmarks/data)."""
 
 
-@dataclass(frozen=True)
-class Page:
-    """A page with tables between marks, and the rows that they show; None for all rows."""
-
-    path: Path
-    rest: str  # which other rows exist, and where
-    weights: tuple | None = None
-    batches: tuple | None = None
-    tells_what_is_behind: bool = False
-
-
-README = Page(
-    ROOT / "README.md",
-    "Other widths and batches, and every cell in which another library is ahead, are in "
-    "[docs/benchmarks.md](docs/benchmarks.md); all kernels on fp16 and the spread of the times in "
-    "[benchmarks/data](benchmarks/data).",
-    ("W4 g128", "W4", "W7 sparse"),
-    (1, 3, 4, 7, 16, 24, 48, 64, 100, 256, 1024, 4096),
-)
-EVERYTHING = Page(
-    ROOT / "docs" / "benchmarks.md",
-    "All kernels on fp16 and the spread of the times are in [benchmarks/data](../benchmarks/data).",
-    tells_what_is_behind=True,
-)
-
-
-def tables(folder=measurements.FOLDER, page=README):
-    """The lines of Markdown between the marks of a page, from every bench_*.csv in `folder`."""
+def tables(folder=measurements.FOLDER):
+    """The lines of Markdown between the marks of the page, from every bench_*.csv in `folder`."""
     paths = [path for path in sorted(folder.glob("bench_*.csv")) if _is_committed(path)]
     if not paths:
         yield "How fast the kernels themselves are is not measured yet."
         return
     yield EXPLANATION
-    yield page.rest
     for path in paths:
         rows = measurements.newest(measurements.read(path))
         if rows:
             yield from ["", _about(rows)]
-            if page.tells_what_is_behind:
-                yield from cells_behind(rows)
-            yield from _of_device(rows, page)
+            yield from cells_behind(rows)
+            yield from _of_device(rows)
 
 
 def _is_committed(path):
-    """True if git tracks the file or cannot tell: a learner's own files stay out of README."""
+    """True if git tracks the file or cannot tell: a learner's own files stay out of the page."""
     command = ["git", "ls-files", "--error-unmatch", path.name]
     environment = os.environ | {"LC_ALL": "C"}
     try:
@@ -82,12 +54,11 @@ def _is_committed(path):
     return "did not match any file" not in found.stderr
 
 
-def _of_device(rows, page):
+def _of_device(rows):
     roofs = max(row.read_gb_per_s for row in rows), max(row.matmul_tflops for row in rows)
-    there = [row for row in rows if page.batches is None or row.M in page.batches]
-    widths = page.weights or dict.fromkeys(row.weights for row in rows if row.weights != "W16")
+    widths = dict.fromkeys(row.weights for row in rows if row.weights != "W16")
     for transposed in (False, True):
-        one_way = [row for row in there if row.transposed == transposed]
+        one_way = [row for row in rows if row.transposed == transposed]
         baseline = _fastest_fp16(one_way)
         for weights in widths:
             quantized = [row for row in one_way if row.weights == weights]
@@ -171,15 +142,14 @@ def _errors(rows):
     return f"Largest errors: {', '.join(found)}."
 
 
-def page_with_table(text, folder=measurements.FOLDER, page=README):
+def page_with_table(text, folder=measurements.FOLDER):
     """The page's text with new tables between its marks."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"the page has not both marks, {BEGIN} and {END}: put them back")
-    return "\n".join([before + BEGIN, *tables(folder, page), END]) + after
+    return "\n".join([before + BEGIN, *tables(folder), END]) + after
 
 
 if __name__ == "__main__":
-    for page in (README, EVERYTHING):
-        page.path.write_text(page_with_table(page.path.read_text(), page=page))
+    PAGE.write_text(page_with_table(PAGE.read_text()))

@@ -5,7 +5,7 @@
 After a change in the table it renames what lies in notebooks/, exercises/ and solutions/ by the
 lessons' places, rewrites every link to them, the titles and the links to the next lesson. A new
 lesson may lie in notebooks/ without a number, or with any. Then it writes what follows from the
-lessons' texts: the minutes that each states, and README's table.
+lessons' texts: the minutes that each states, the table of docs/course.md and that of README.
 """
 
 import re
@@ -16,12 +16,12 @@ import nbformat
 from refresh_notebooks import ROOT, text_of
 
 from gemlite_lab.lesson.course import read_course
-from gemlite_lab.lesson.course_table import markdown, rows_of
+from gemlite_lab.lesson.course_table import markdown, parts, rows_of
 from gemlite_lab.lesson.minutes import minutes_by_rule
 
 FOLDERS = ("notebooks", "exercises", "solutions")
 TEXTS = ("*.md", "docs/*.md", "gemlite_lab/lesson/questions/*.toml")
-BEGIN, END = "<!-- the lessons, by tools/number_lessons.py -->\n", "<!-- end of the lessons -->"
+BEGIN, END = "<!-- the {}, by tools/number_lessons.py -->\n", "<!-- end of the {} -->"
 
 
 def number_lessons(root):
@@ -34,8 +34,9 @@ def number_lessons(root):
         for folder in ("exercises", "solutions"):
             if (root / folder / lesson.file).exists():
                 change(root / folder / lesson.file, numbered_title, lesson)
-    readme = root / "README.md"
-    readme.write_text(with_table(readme.read_text(), rows_of(lessons, root / "notebooks")))
+    rows = rows_of(lessons, root / "notebooks")
+    for page, what, table in tables(rows):
+        (root / page).write_text(with_table((root / page).read_text(), what, table))
 
 
 def rename(root, lessons):
@@ -88,13 +89,20 @@ def numbered_title(cells, lesson):
     cells[0].source = re.sub(r"^# \d\d\.", f"# {lesson.number:02}.", cells[0].source)
 
 
-def with_table(readme, rows):
-    """The text of README with the table of these rows."""
-    before, _, rest = readme.partition(BEGIN)
-    _, mark, after = rest.partition(END)
+def tables(rows):
+    """[(page, what its table lists, the table)] of the pages that have one."""
+    lessons = "docs/course.md", "lessons", markdown(rows, "../notebooks")
+    return [lessons, ("README.md", "parts", parts(rows))]
+
+
+def with_table(text, what, table):
+    """The page's text with the table between its marks."""
+    begin, end = BEGIN.format(what), END.format(what)
+    before, _, rest = text.partition(begin)
+    _, mark, after = rest.partition(end)
     if not mark:
-        raise ValueError("README.md needs the marks of the lessons' table")
-    return f"{before}{BEGIN}{markdown(rows, 'notebooks')}\n{END}{after}"
+        raise ValueError(f"the page needs the marks of its table: {begin.strip()} and {end}")
+    return f"{before}{begin}{table}\n{end}{after}"
 
 
 if __name__ == "__main__":

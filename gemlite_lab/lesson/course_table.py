@@ -1,4 +1,4 @@
-"""The course as tables: in Markdown for README and `course()`, and as plain text."""
+"""The course as tables: in Markdown for docs, README and `course()`, and as plain text."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -46,8 +46,20 @@ def markdown(rows, folder, is_copy=False):
     return "\n".join(lines)
 
 
+def parts(rows):
+    """The text of a table with a line for each part."""
+    head = ["part", "lessons", "at its end you have", "minutes (+ exercises)"]
+    lines = [_line(head), "|" + "---|" * len(head)]
+    for part, of_part in groupby(rows, key=lambda row: row.lesson.part):
+        every = list(of_part)
+        lesson = sum(row.minutes.lesson for row in every)
+        exercises = sum(row.minutes.exercises for row in every)
+        lines.append(_line([part, len(every), every[-1].lesson.gives, f"{lesson} + {exercises}"]))
+    return "\n".join(lines)
+
+
 def _line(cells):
-    return f"| {' | '.join(cells)} |"
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def _cells(row, folder, is_copy):

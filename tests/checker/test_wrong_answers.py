@@ -73,6 +73,7 @@ def test_every_trap_is_fallen_into():
         assert any(trap in diagnosis for diagnosis in said), trap
 
 
-def test_the_readme_counts_the_wrong_answers():
-    readme = (TESTS.parent / "README.md").read_text()
-    assert re.search(r"\*\*(\d+) wrong answers\*\*", readme)[1] == str(len(WRONG))
+@pytest.mark.parametrize("page", ["README.md", "docs/course.md"])
+def test_the_pages_count_the_wrong_answers(page):
+    text = (TESTS.parent / page).read_text()
+    assert re.search(r"\*\*(\d+) wrong answers\*\*", text)[1] == str(len(WRONG))

@@ -14,7 +14,7 @@ from gemlite_lab.lesson.minutes import prose_cells, read_cells
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from number_lessons import with_table  # noqa: E402
+from number_lessons import tables, with_table  # noqa: E402
 
 WITH_EXERCISES = {exercise.lesson for exercise in EXERCISES.values()} - {None}
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
@@ -55,10 +55,10 @@ def test_an_unknown_lesson_is_answered_with_the_known_ones():
         find_lesson("nothing")
 
 
-def test_readme_has_the_table():
-    readme = (ROOT / "README.md").read_text()
-    rows = rows_of(lessons(), ROOT / "notebooks")
-    assert with_table(readme, rows) == readme, "run tools/number_lessons.py"
+def test_the_pages_have_their_tables():
+    for page, what, table in tables(rows_of(lessons(), ROOT / "notebooks")):
+        text = (ROOT / page).read_text()
+        assert with_table(text, what, table) == text, "run tools/number_lessons.py"
 
 
 def test_each_lesson_ends_with_a_link_to_the_next():

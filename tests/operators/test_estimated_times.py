@@ -12,7 +12,7 @@ from gemlite_edu.operators import estimate as estimates
 from gemlite_edu.operators.estimate import dense_us, fused_us, is_sooner_dense
 from gemlite_lab.bench import measurements
 
-README = Path(__file__).parent.parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "kernels.md"
 FUSED, DENSE = "gemm_a16wn_fast", "dequantize_then_cublas"
 
 
@@ -59,7 +59,7 @@ def test_the_choice_is_seldom_the_longer_one(took, losses):
         (statistics.mean(of.values()) - 1, max(of.values()) - 1) for of in losses
     )
     assert of_graphs < 0.005 and most_of_graphs < 0.06 and most_of_calls < 0.25
-    prose = " ".join(README.read_text().split())
+    prose = " ".join(PAGE.read_text().split())
     assert (
         f"fitted to the {len(graphs)} problems of 8, 4 and 2 bits at which both were measured: "
         f"there it costs a graph {of_graphs:.1%} on average, and {most_of_graphs:.0%} at most; on "

@@ -35,17 +35,19 @@ def folder(tmp_path):
 
 def test_the_table_of_made_up_measurements(folder):
     text = "\n".join(benchmark_table.tables(folder))
-    _, about, *rest = text.split("\n\n")
+    _, about, _, behind, *rest = text.split("\n\n")
     assert about == (
         "**Card**, 2026-11-22, torch 2.11.0 and 2.13.0, triton 3.6.0, CUDA 13.0: "
         "reads at 1,000 GB/s, fp16 products at 50 TFLOP/s."
     )
+    assert "| W4 g128 | 1 | 1024 x 1024 |" in behind  # of peer: this package has no kernel "mine"
     # M = 256: 2 * 256 * 1024 * 1024 operations at 50 TFLOP/s are 10.7 µs, more than the bytes take.
     assert rest == [
         "**W4 g128**",
         "| M | N x K | limit | gone | mine | peer | fp16 |\n"
         "|---:|---|---:|---:|---:|---:|---:|\n"
         "| 1 | 1024 x 1024 | 0.6 | refused | 2.0 (28%) | **1.0** (56%) | 4.0 (14%) |\n"
+        "| 2 | 1024 x 1024 | 0.6 |  | **2.5** (23%) |  |  |\n"
         "| 256 | 1024 x 1024 | 10.7 |  | **1,234** (1%) |  |  |",
         "Largest errors: mine (1.0 and 2.0) 5.0e-04, peer (1.0) 3.0e-04.",
         "**W4 g128, the transposed product x W**",

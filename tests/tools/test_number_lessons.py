@@ -101,7 +101,7 @@ def test_after_an_insertion_and_a_move_lessons_are_in_order_and_links_lead_right
                 assert prose_cells(read_cells(path))[0].startswith(
                     f"# {lesson.number:02}. Exercise"
                 )
-    # README's table and the links to the next lesson follow the new order; all others stay.
+    # The course's table and the links to the next lesson follow the new order; all others stay.
     after = links_of(book)
     assert after["docs", "checks", max(p for x, y, p in after if (x, y) == ("docs", "checks"))] == (
         "warps"
@@ -109,10 +109,10 @@ def test_after_an_insertion_and_a_move_lessons_are_in_order_and_links_lead_right
     assert after["notebooks", "warps", 0] == "gemv"
     followers = dict(zip(slugs, slugs[1:], strict=False))
     for place, target in before.items():
-        if place[:2] != (".", "README") and after.get(place) != target:
+        if place[:2] != ("docs", "course") and after.get(place) != target:
             assert place[0] == "notebooks" and after.get(place) == followers.get(place[1]), place
-    table = (book / "README.md").read_text().split("<!-- end of the lessons -->")[0]
-    assert [slug(x) for x in re.findall(r"\((notebooks/.*?\.ipynb)\)", table)] == slugs
+    table = (book / "docs/course.md").read_text().split("<!-- end of the lessons -->")[0]
+    assert [slug(x) for x in re.findall(r"\((\.\./notebooks/.*?\.ipynb)\)", table)] == slugs
 
 
 def test_a_second_run_changes_nothing(book):
