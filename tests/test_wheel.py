@@ -50,11 +50,13 @@ def test_a_wheel_in_an_empty_environment_runs_a_kernel(tmp_path):
         "gemlite_edu",
         f"gemlite_edu-{gemlite_edu.__version__}.dist-info",
     }
+    assert wheel.stat().st_size < 1_000_000
     python = environment_with(required_by(wheel), tmp_path)
     install = ["install", "-q", "--no-deps", "--no-compile", wheel]
     run(sys.executable, "-m", "pip", "--python", python, *install, cwd=tmp_path)
     cache = {"GEMLITE_EDU_CACHE": str(tmp_path / "cache"), "PYTHONPATH": ""}
     assert f"from {tmp_path}" in run(python, "-c", USE, cwd=tmp_path, **cache)
+    assert "CUDA kernels of CPU tensors" in run(python.parent / "gemlite-edu", cwd=tmp_path)
 
 
 def required_by(wheel):

@@ -1,4 +1,4 @@
-"""Print the facts that a bug report needs: `python -m gemlite_edu.runners.info`."""
+"""What a bug report needs to know of this machine, and what the package can do here."""
 
 import os
 import platform
@@ -23,6 +23,37 @@ def report():
         "kernel cache": _or_why_not(cache_folder),
     }
     return "\n".join(f"{name}: {value}" for name, value in facts.items())
+
+
+def abilities():
+    """What runs where on this machine, as lines `what: where`."""
+    has_gpu, has_nvcc, has_compiler = _has_gpu(), _finds(_cuda_compiler), _finds(_compiler)
+    on_cpu = "the simulator" if has_compiler else "nowhere: no C++ compiler was found"
+    on_gpu = "the GPU" if has_nvcc else "not on the GPU, because no nvcc was found"
+    can = {
+        "CUDA kernels of CPU tensors": on_cpu,
+        "Triton kernels of CPU tensors": "Triton's interpreter",
+        "GemLiteLinear on the CPU": "dense weights, made for the call",
+    }
+    if has_gpu:
+        can["CUDA kernels of CUDA tensors"] = on_gpu
+        can["GemLiteLinear and Triton kernels on CUDA tensors"] = "the GPU"
+    return "\n".join(f"{what}: {where}" for what, where in can.items())
+
+
+def _has_gpu():
+    try:
+        import torch
+    except ImportError:
+        return False
+    return torch.cuda.is_available()
+
+
+def _finds(compiler):
+    try:
+        return bool(compiler())
+    except (OSError, RuntimeError):
+        return False
 
 
 def _version_of(package):
@@ -72,7 +103,3 @@ def _gpus():
             f"{properties.multi_processor_count} multiprocessors, {memory:.0f} GiB"
         )
     return found
-
-
-if __name__ == "__main__":
-    print(report())
