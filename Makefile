@@ -1,6 +1,7 @@
 # make lab       install, copy the lessons into work/, and open JupyterLab at the first (PORT=8889 for another port)
 # make test      install, and run everything that runs without a GPU
 # make test-gpu  run the GPU checks with PYTHON's own torch, installing nothing (PARTS="kernels speed" for some)
+# make docs      build the site into build/site
 # make bench     measure kernels on the GPU (KERNELS="cublas gemv_a16wn_fp32" SHAPES=4096x14336 M="1 16" WEIGHTS="W16 W4")
 
 export PYTHON PORT
@@ -24,9 +25,14 @@ test:
 test-gpu:
 	@$(or $(PYTHON),python3) tests/gpu/run.py $(PARTS)
 
+docs:
+	@$(SETUP) docs
+	@$(BIN)/python -m sphinx -q -W --keep-going -c docs/site . build/site
+	@echo "build/site/index.html"
+
 bench:
 	@$(SETUP) lab
 	@$(BIN)/python -m gemlite_lab.bench $(if $(KERNELS),--kernels "$(KERNELS)") $(if $(SHAPES),--shapes "$(SHAPES)") \
 	  $(if $(M),--m "$(M)") $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(TRANSPOSED),--transposed)
 
-.PHONY: lab test test-gpu bench
+.PHONY: lab test test-gpu docs bench
