@@ -23,7 +23,8 @@ operations at the measured rate of a large fp16 product, whichever takes longer.
 fastest kernel on unquantized weights; kernels with a8 in their name take int8 x; of W7 sparse one
 weight of each pair is kept, in the bytes of W4. Products of int8 by int8 have a higher limit than
 the one of fp16, against which all are shown. Errors are ||y - y64|| / ||y64|| against fp64.
-All kernels on fp16 and the spread of the times are in [benchmarks/data](../benchmarks/data/bench_nvidia_h200.csv)."""
+All kernels on fp16 and the spread of the times are in
+[benchmarks/data](../benchmarks/data/bench_nvidia_h200.csv)."""
 
 
 def tables(folder=measurements.FOLDER):

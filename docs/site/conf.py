@@ -43,16 +43,17 @@ def add_contents(app, name, source):
 
 def mark_parameters(app, what, name, obj, options, lines):
     """Write `name: what it is` of our docstrings as a field list, as docutils wants it."""
-    marked = []
+    marked, is_example = [], False
     for line in lines:
-        line = line.replace("*", r"\*")
-        if _PARAMETERS.match(line):
-            line = f":{line}"
-            if marked and marked[-1].strip() and not marked[-1].startswith((":", " ")):
-                marked.append("")
-        elif marked and marked[-1].startswith((":", " ")) and line[:1].strip():
+        is_example = line.startswith(">>>") or (is_example and bool(line.strip()))
+        if not is_example:
+            line = re.sub(r"([*|])", r"\\\1", line)
+        begins_field = not is_example and bool(_PARAMETERS.match(line))
+        was_field = bool(marked) and marked[-1].startswith((":", " "))
+        ends_text = bool(marked) and bool(marked[-1].strip()) and not was_field
+        if (begins_field and ends_text) or (was_field and line[:1].strip() and not begins_field):
             marked.append("")
-        marked.append(line)
+        marked.append(f":{line}" if begins_field else line)
     lines[:] = marked
 
 
