@@ -161,7 +161,7 @@ _ROWS = (
         parameters="const uint32_t* words, int* y, int N",
         inputs={"words": _integers(-(2**31), 2**31 - 1, shape=lambda N: (-(-N // 8),))},
         right=_codes_in,
-        launches=((64, 203), (32, 8), (128, 4001)),
+        launches=((64, 200), (32, 8), (128, 4001)),
         hints=(
             "Eight codes share a word: which word has code i, and which of its eight codes is it?",
             "Code 0 of a word must move down by 28 bits, code 1 by 24, code 7 by none.",

@@ -10,6 +10,10 @@ from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_edu.runners.simulator.undefined_sentences import ORDER
 from gemlite_lab.checker.exercise import CheckFailed
 
+_OWN_ARRAY = (
+    "each thread has an array of its own there: one that others read is declared __shared__"
+)
+_BEYOND_AN_ARRAY = "whose indices go from"  # said where an index is wrong, and not whose array
 # (pattern of a line without its comment, how C reads it)
 _READ_OTHERWISE = (
     (
@@ -24,7 +28,7 @@ _READ_OTHERWISE = (
     ),
     (
         r"^\s*(?:float|half|int|X_T)\s+\w+(?:\[[^\]]*\])+\s*;",
-        "each thread has an array of its own there: one that others read is declared __shared__",
+        _OWN_ARRAY,
     ),
     (r"\b__shfl\w*\(\s*(?!FULL_WARP|0x|~|-1|\w*mask)", ORDER),
     (
@@ -43,7 +47,20 @@ _OF_EIGHT_BITS = (
     (r"\b128\b", "at 8 bits a tile is 128 wide; a word of 4-bit codes has 8 of them, for 32 lanes"),
     (r"word\s*>>\s*24\b|&\s*(255|0x[fF]{2})\b", "this takes 8 bits of the word; a code has 4"),
 )
-_OF_EXERCISE = {"fused_gemv": _OF_EIGHT_BITS, "dequant_dot_4bit": _OF_EIGHT_BITS}
+_OF_ROWS = (
+    (r"\bi\s*[/%]\s*N\b", "a row has K elements: i / K is the row, and i % K the column"),
+    (
+        r"\*\s*\(?\s*1\.0*f?\s*/\s*K\b",
+        "1.0f / K is rounded, so that the product may end below a whole number: i / K is exact",
+    ),
+)
+_OF_PAIRS = ((r"<<\s*4\s*&", "& keeps the bits that both have, here none: | puts them together"),)
+_OF_EXERCISE = {
+    "fused_gemv": _OF_EIGHT_BITS,
+    "dequant_dot_4bit": _OF_EIGHT_BITS,
+    "cuda_row_column": _OF_ROWS,
+    "cuda_pack": _OF_PAIRS,
+}
 _BLOCK_OR_DECLARED = re.compile(
     r"[{}]|\b(?:float|double|half|X_T|SUM_T|u?int(?:32_t)?)\s+(\w+)\s*=[^=]"
 )
@@ -60,8 +77,9 @@ def doubtful_lines_named(exercise, answer):
         is_named = "exactly what comes out when" in str(error)
         may_be_told = exercise.is_kernel and not is_named
         doubts = doubtful_lines(answer, exercise.name) if may_be_told else ()
-        if ORDER in str(error):
-            doubts = [doubt for doubt in doubts if ORDER not in doubt]
+        for said, doubted in ((ORDER, ORDER), (_BEYOND_AN_ARRAY, _OWN_ARRAY)):
+            if said in str(error):
+                doubts = [doubt for doubt in doubts if doubted not in doubt]
         if not doubts:
             raise
         raise type(error)("\n".join([str(error), *doubts])) from None
