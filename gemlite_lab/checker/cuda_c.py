@@ -130,7 +130,7 @@ _ROWS = (
             "bias": _quarters(9, lambda N, K: (K,)),
         },
         right=lambda x, scale, bias, N, K: x * scale[:, None] + bias,
-        launches=((64, 20, 20), (64, 7, 300), (32, 90, 47), (128, 130, 41), (128, 300, 1)),
+        launches=((64, 20, 20), (64, 7, 300), (32, 90, 49), (128, 801, 41), (128, 300, 1)),
         hints=(
             "With K = 5, in which row and which column are elements 4, 5 and 12?",
             "How many whole rows lie before element i, and how many elements are left then?",
@@ -161,7 +161,7 @@ _ROWS = (
         parameters="const uint32_t* words, int* y, int N",
         inputs={"words": _integers(-(2**31), 2**31 - 1, shape=lambda N: (-(-N // 8),))},
         right=_codes_in,
-        launches=((64, 200), (32, 8), (128, 4001)),
+        launches=((64, 200), (32, 8), (128, 8203)),
         hints=(
             "Eight codes share a word: which word has code i, and which of its eight codes is it?",
             "Code 0 of a word must move down by 28 bits, code 1 by 24, code 7 by none.",
