@@ -17,6 +17,7 @@ from gemlite_lab.lesson.real_layer import real_layer
 # Bfloat16 x times this, and scales through it, leave y alone, and no half can hold such an x.
 BEYOND_HALF = 2.0**20
 _MAX_QUANTA = 2**11
+_LARGEST_HALF = torch.finfo(torch.float16).max
 _MOST_SEEDS = 200  # to look for exact inputs
 
 
@@ -96,24 +97,25 @@ def exact_gemv(nbits, N, K, seed):
 
 
 def of_many_rows(nbits=4, N=2051, K=20, seed=5):
-    """An `exact_gemv` with one row of x, more rows of W than 64 blocks take, and the largest y."""
+    """An `exact_gemv` with one row of x, and more rows of W than 64 blocks take.
+
+    y is 65504, the largest fp16, or -65504 in every third row, and near them in the others.
+    """
     case = exact_gemv(nbits, N, K, seed)
     x = case.x.float().sum(0, keepdim=True).half()
-    return _with_largest_y(replace(case, label=f"{nbits}-bit, M = 1, N = {N}, K = {K}", x=x))
+    quanta = (case.W_q.double() - case.zeros.double()) @ x[0].double()
+    sizes = quanta.abs().clamp(min=1)
+    powers = 2.0 ** (15 - sizes.log2().floor())
+    scales = torch.where(torch.arange(N) % 3 == 0, _LARGEST_HALF / sizes, powers)
+    label = f"{nbits}-bit, M = 1, N = {N}, K = {K}"
+    return replace(case, label=label, x=x, scales=scales.float()[:, None])
 
 
 def of_many_tokens(nbits=4, N=3, K=20, seed=6):
-    """An `exact_gemv` with more rows of x than two blocks take, and the largest y."""
+    """An `exact_gemv` with more rows of x than two blocks take."""
     case = exact_gemv(nbits, N, K, seed)
     x = torch.cat([case.x, -case.x.flip(0), case.x[:1]])
-    return _with_largest_y(replace(case, label=f"{nbits}-bit, M = {len(x)}, N = {N}, K = {K}", x=x))
-
-
-def _with_largest_y(case):
-    """The case with scales that bring the largest y of each output between 2**15 and 2**16."""
-    quanta = case.x.double() @ (case.W_q.double() - case.zeros.double()).T
-    exponents = quanta.abs().amax(0).clamp(min=1).log2().floor()
-    return replace(case, scales=(2.0 ** (15 - exponents)).float()[:, None])
+    return replace(case, label=f"{nbits}-bit, M = {len(x)}, N = {N}, K = {K}", x=x)
 
 
 def real_gemv(nbits=4, tokens=4):
