@@ -18,7 +18,7 @@ _KERNEL = "gemv_a16wn_fp32"
 _HOLE = "dequant_dot"
 
 
-def _cases(format):
+def _cases(format, tokens=4):
     found = [_exact_case(nbits, seed=0) for nbits in format.widths]
     if format.sums_are_exact:
         found.append(_fractional_case(format))
@@ -26,7 +26,7 @@ def _cases(format):
         found.append(cancelling_gemv(_values(format)))
     for nbits in format.widths:
         found += [_fine_case(format, nbits, seed=2), _precise_case(format, nbits, seed=1)]
-    return [*found, _real_case(format), random_gemv(format.widths[0])]
+    return [*found, _real_case(format, tokens), random_gemv(format.widths[0])]
 
 
 def _exact_case(nbits, seed):
@@ -74,11 +74,11 @@ def _fractional_case(format):
     return replace(case, label=f"{case.label}, with fractions", x=case.x * 0.5, zeros=zeros)
 
 
-def _real_case(format):
+def _real_case(format, tokens):
     nbits = format.widths[0]
     if format.has_zeros:
-        return cases.real_gemv(nbits)
-    return cases.real_gemv_in_table(nbits, _values(format))
+        return cases.real_gemv(nbits, tokens)
+    return cases.real_gemv_in_table(nbits, _values(format), tokens)
 
 
 def _values(format):
@@ -141,7 +141,7 @@ _LESSONS = {
 }  # the lesson shows the answers of the others
 
 
-def _exercise(format, more_cases=lambda: []):
+def _exercise(format, cases_of=_cases):
     return Exercise(
         name=format.name,
         lesson=_LESSONS.get(format.name),
@@ -149,18 +149,19 @@ def _exercise(format, more_cases=lambda: []):
         dtype=torch.float16,
         is_kernel=True,
         hints=_HINTS.get(format.name, _HINTS[_HOLE]),
-        cases=cache(lambda: [*_cases(format), *more_cases()]),
+        cases=cache(lambda: cases_of(format)),
         fresh=partial(_fresh, format),
         expected=partial(expected, format),
         run=_run,
     )
 
 
-def _many_blocks():
-    return [cases.of_many_rows(), cases.of_many_tokens()]
+def _cases_with_many_blocks(format):
+    """Less of the real layer pays for them."""
+    return [*_cases(format, tokens=2), cases.of_many_rows(), cases.of_many_tokens()]
 
 
-DEQUANT_DOT_4BIT = _exercise(linear("dequant_dot_4bit", (4,)), _many_blocks)
+DEQUANT_DOT_4BIT = _exercise(linear("dequant_dot_4bit", (4,)), _cases_with_many_blocks)
 DEQUANT_DOT_EXERCISES = tuple(
     _exercise(format)
     for format in (

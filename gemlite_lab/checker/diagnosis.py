@@ -144,26 +144,25 @@ def _of_traps(exercise, answer, case, is_named=False):
     """A sentence on the traps without which the answer would be right, empty if there are none.
 
     is_named: the mistake has a name already; traps are added to it only if all mistakes are traps.
-    A CUDA text is tried in the next cases too, where another width may contradict the sentence.
+    A CUDA text must be right without the traps in the next cases too, which have other widths.
     """
     for clauses in _sets_of(exercise.traps):
-        if _is_right_without(clauses, exercise, answer, case):
-            if is_named and not _is_right_in_the_next_cases(exercise.traps, exercise, answer, case):
-                return ""
-            if exercise.is_kernel and not _is_right_in_the_next_cases(
-                clauses, exercise, answer, case
-            ):
-                continue
+        if not _is_right_without(clauses, exercise, answer, case):
+            continue
+        if exercise.is_kernel and not _is_right_next(clauses, 2, exercise, answer, case):
+            continue
+        is_known = exercise.is_kernel or not is_named
+        if is_known or _is_right_next(exercise.traps, _NEXT_CASES, exercise, answer, case):
             return f"\nIt would be right if{_listed(clauses)}."
+        return ""
     return ""
 
 
-def _is_right_in_the_next_cases(clauses, exercise, answer, case):
-    """True if the answer is right there without these traps."""
+def _is_right_next(clauses, count, exercise, answer, case):
+    """True if the answer is right without these traps in so many of the next cases."""
     cases = dropwhile(lambda other: other.label != case.label, exercise.cases())
     return all(
-        _is_right_with(clauses, exercise, answer, other)
-        for other in islice(cases, 1, 1 + _NEXT_CASES)
+        _is_right_with(clauses, exercise, answer, other) for other in islice(cases, 1, 1 + count)
     )
 
 
