@@ -8,6 +8,7 @@ from gemlite_lab.draw import bars, benchmarks
 from gemlite_lab.lesson.kept_scores import keep_score, kept_scores
 
 _NBITS, _RECORDED = 4, "W4 g128"
+_MOST = 12
 
 
 def score(kernel, N=4096, K=4096, name=None):
@@ -31,9 +32,22 @@ def score(kernel, N=4096, K=4096, name=None):
 def own_ladder(N=4096, K=4096):
     """Draw your scored kernels of this shape beside our recorded ladder, and under the roofline.
 
-    They are of the device of your newest score. A kernel that was both measured and estimated is
-    drawn as measured. Raises ValueError if you have no score of this shape.
+    They are of the device of your newest score, at most the 12 newest. A kernel that was both
+    measured and estimated is drawn as measured. Raises ValueError if you have no score of this
+    shape.
     """
+    kept = _newest(N, K)
+    device = kept[0].row.device
+    rows = [replace(one.row, kernel=f"yours: {one.row.kernel}") for one in kept]
+    rungs = _recorded_rungs(device, N, K)
+    title = f"{device}, N x K = {N} x {K}, M = 1: {_how(kept, rungs)}"
+    order = [row.kernel for row in sorted([*rungs, *rows], key=lambda row: -row.p50_us)]
+    bars.ladder([*rungs, *rows], order, own={row.kernel for row in rows}, title=title)
+    benchmarks.roofline([*rungs[:1], *rungs[-1:], *rows], title)
+
+
+def _newest(N, K):
+    """The `KeptScore`s of this shape to draw: one of each kernel, all of one device."""
     every = kept_scores()
     found = [kept for kept in every if (kept.row.N, kept.row.K) == (N, K)]
     if not found:
@@ -43,15 +57,11 @@ def own_ladder(N=4096, K=4096):
             f"first; there are scores at {'; '.join(shapes) or 'no shape yet'}"
         )
     device = found[-1].row.device
-    found = sorted((k for k in found if k.row.device == device), key=lambda kept: kept.is_measured)
-    rows = [replace(kept.row, kernel=f"yours: {kept.row.kernel}") for kept in found]
-    rungs = _recorded_rungs(device, N, K)
-    title = f"{device}, N x K = {N} x {K}, M = 1: {_how(found, rungs)}"
-    newest = {row.kernel: row for row in [*rungs, *rows]}.values()
-    order = [row.kernel for row in sorted(newest, key=lambda row: -row.p50_us)]
-    own = {row.kernel for row in rows}
-    bars.ladder([*rungs, *rows], order, own=own, title=title)
-    benchmarks.roofline([*rungs[:1], *rungs[-1:], *rows], title)
+    of_device = [kept for kept in found if kept.row.device == device]
+    measured_last = sorted(of_device, key=lambda kept: kept.is_measured)
+    of_kernel = {kept.row.kernel: kept for kept in measured_last}
+    names = list(dict.fromkeys(kept.row.kernel for kept in of_device))
+    return [of_kernel[name] for name in names[-_MOST:]]
 
 
 def _recorded_rungs(device, N, K):
@@ -67,9 +77,9 @@ def _recorded_rungs(device, N, K):
     return [recorded[name] for name in kept if name in recorded]
 
 
-def _how(found, rungs):
+def _how(kept, rungs):
     """Which times are measured and which estimated, in words."""
-    kinds = {kept.is_measured for kept in found}
+    kinds = {one.is_measured for one in kept}
     yours = "yours measured" if kinds == {True} else "yours estimated"
     if len(kinds) == 2:
         yours = "some of yours measured, some estimated"

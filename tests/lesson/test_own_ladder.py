@@ -6,7 +6,8 @@ import pytest
 
 from gemlite_edu import load
 from gemlite_lab import own_ladder, score
-from gemlite_lab.bench.score import NoScore
+from gemlite_lab.bench.score import NoScore, score_of
+from gemlite_lab.draw import bars, benchmarks
 from gemlite_lab.lesson.kept_scores import keep_score, kept_scores
 
 SHARED, N, K = "gemv_a16w16_shared", 64, 256
@@ -21,8 +22,6 @@ def record(tmp_path, monkeypatch):
 
 @pytest.fixture
 def row():
-    from gemlite_lab.bench.score import score_of
-
     return score_of(load(SHARED), N, K).row
 
 
@@ -105,8 +104,25 @@ def test_a_measurement_is_drawn_in_place_of_the_estimate(record, row, shown, cap
     keep_score("text", at(row, 30.0), False, "mine")
     own_ladder()
     out = capsys.readouterr().out
-    assert "some of yours measured, some estimated" in out
+    assert ": yours measured, ours measured\n" in out
     assert out.count("20.0") and not out.count("30.0 ")
+
+
+def test_the_title_says_so_if_some_are_measured_and_some_estimated(record, row, shown, capsys):
+    keep_score("text", at(row, 20.0), True, "mine")
+    keep_score("another", at(row, 30.0), False, "other")
+    own_ladder()
+    assert ": some of yours measured, some estimated, ours measured\n" in capsys.readouterr().out
+
+
+def test_of_many_kernels_the_newest_are_drawn(record, row, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(bars, "ladder", lambda rows, order, own, title: drawn.extend(own))
+    monkeypatch.setattr(benchmarks, "roofline", lambda rows, title: None)
+    for i in range(45):
+        keep_score(f"text {i}", at(row, 20.0 + i), False, f"try {i}")
+    own_ladder()
+    assert sorted(drawn) == [f"yours: try {i}" for i in range(33, 45)]
 
 
 def test_a_card_without_a_recorded_ladder_shows_yours_alone(record, row, shown, capsys):
