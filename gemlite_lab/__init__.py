@@ -13,6 +13,7 @@ _NAMES_OF = {
     "lesson.generate": ("generate", "output_rows"),
     "lesson.llama": ("Cache", "Llama"),
     "lesson.one_row": ("one_row_kernel",),
+    "lesson.own_ladder": ("own_ladder", "score"),
     "lesson.parses": ("cut_unfinished", "parses"),
     "lesson.mma": ("MMA",),
     "lesson.real_layer": ("LAYERS", "real_layer"),

@@ -14,6 +14,7 @@ from gemlite_lab.checker.all_steps import ALL_STEPS
 from gemlite_lab.checker.attainable_tflops import ATTAINABLE_TFLOPS
 from gemlite_lab.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_lab.checker.best_scale import BEST_SCALE
+from gemlite_lab.checker.climb import CLIMB
 from gemlite_lab.checker.compare import compare
 from gemlite_lab.checker.compiled_for_gpu import compiled_for_gpu
 from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
@@ -64,6 +65,7 @@ _BY_LESSON = (
     *(*DEQUANT_DOT_EXERCISES, DEQUANT_DOT_PLANES, *SCALED_DOT_EXERCISES),
     *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
     *INTEGER_DOT_EXERCISES,
+    CLIMB,
     *(DENSE_GEMV, UNPACK_TILE, GEMV_REVSPLITK),
     *(MMA_ROWS, SPLITK_GROUP),
     *(DEQUANT_PAIR, DEQUANT_PAIR_TABLE),

@@ -12,6 +12,10 @@ class CheckFailed(OneSentence, AssertionError):
     """The answer is wrong; the message says where and how, and names a known mistake behind it."""
 
 
+class NotYet(CheckFailed):
+    """The answer is right, and the exercise asks for more; the message says for what."""
+
+
 @dataclass(frozen=True)
 class Exercise:
     """A function that the learner writes, with everything needed to judge it.

@@ -5,6 +5,7 @@ from gemlite_lab.draw import measured
 from gemlite_lab.draw.canvas import COLORS, canvas, counted, display_png, legend
 
 _BAR_HEIGHT = 0.3  # inches, including the space to the next one
+_WIDE = 100  # times as much as at the left: few numbers have room below the axis
 
 
 @measured.readable
@@ -45,18 +46,19 @@ def fraction_of_limit(rows):
 
 
 @measured.readable
-def ladder(rows, order, peer=None):
+def ladder(rows, order, peer=None, own=(), title=None):
     """The median times of the kernels named in `order` on one problem, and the limit of each.
 
     The limit is the time to move the kernel's bytes at the read bandwidth of the same run. Times
     are dots and limits are marks, over log µs. A kernel that is slower than one before it has
     another colour. Rows of other kernels are left out; for each kernel and problem the newest is
     drawn. The weights may differ, so that fp16 can be a rung. peer: a row to compare with, drawn as
-    a line. Raises ValueError if a kernel has no time or several, or for several devices or shapes.
+    a line. own: names of kernels with a colour of their own, and a line from p20 to p80. Raises
+    ValueError if a kernel has no time or several, or for several devices or shapes.
     """
     rungs = _rungs(measured.newest(rows), order)
     _check_one_problem(rungs if peer is None else [*rungs, peer])
-    title = f"{rungs[0].device}: {measured.problem(rungs[0])}"
+    title = title or f"{rungs[0].device}: {measured.problem(rungs[0])}"
     print(title)
     measured.print_table(
         ["kernel", "µs", "times faster", "limit µs", "of the limit"], _climb(rungs)
@@ -65,7 +67,7 @@ def ladder(rows, order, peer=None):
         print(f"beside them: {_told(peer)}")
 
     figure, axes = canvas(10, 1.5 + _BAR_HEIGHT * len(rungs))
-    legend(figure, _draw_rungs(axes, rungs, peer), ncols=3)
+    legend(figure, _draw_rungs(axes, rungs, peer, own), ncols=3)
     axes.set(xlabel="µs of a call", title=title)
     text = f"{title}: a ladder of {counted(len(rungs), 'kernel')}, "
     text += f"from {_told(rungs[0])} to {_told(rungs[-1])}"
@@ -90,16 +92,17 @@ def _draw_groups(axes, groups, color_of, right):
     axes.set_yticks(list(names), names.values())
 
 
-def _draw_rungs(axes, rungs, peer):
+def _draw_rungs(axes, rungs, peer, own):
     """Draw a dot for each time and a mark at its limit, over log µs; the numbers stand beside them.
 
     Returns the artists that a legend explains.
     """
     explained = {}
     for y, (row, faster) in enumerate(zip(rungs, _times_faster(rungs), strict=True)):
-        color = COLORS[5] if faster and faster < 1 else COLORS[0]
-        dot = axes.scatter(row.p50_us, y, s=70, color=color, zorder=3)
-        explained["slower than one before it" if color == COLORS[5] else "time"] = dot
+        what, color = _kind_of_dot(row, faster, own)
+        explained[what] = axes.scatter(row.p50_us, y, s=70, color=color, zorder=3)
+        if row.kernel in own:
+            axes.hlines(y, row.p20_us, row.p80_us, color=color, linewidth=2)
         limit = axes.vlines(_limit_us(row), y - 0.4, y + 0.4, color="black", linewidth=3)
         text = f"{measured.microseconds(row.p50_us)} µs, {row.fraction:.0%} of the limit"
         axes.text(1.02, y, text, va="center", transform=axes.get_yaxis_transform())
@@ -109,17 +112,27 @@ def _draw_rungs(axes, rungs, peer):
         explained[measured.label(peer)] = line
     for text, handle in explained.items():
         handle.set_label(text)
-    _label_rungs(axes, rungs, peer)
+    _label_rungs(axes, rungs, peer, own)
     return list(explained.values())
 
 
-def _label_rungs(axes, rungs, peer):
+def _kind_of_dot(row, faster, own):
+    """(what the legend says of a dot, its colour)."""
+    if row.kernel in own:
+        return "yours", COLORS[1]
+    if faster and faster < 1:
+        return "slower than one before it", COLORS[5]
+    return "time", COLORS[0]
+
+
+def _label_rungs(axes, rungs, peer, own):
     axes.set_yticks(range(len(rungs)), map(measured.label, rungs))
     axes.tick_params(axis="y", length=0)
     left = min(map(_limit_us, rungs)) / 1.15
-    right = max(row.p50_us for row in [*rungs, *([peer] if peer else [])]) * 1.15
+    ends = [row.p80_us if row.kernel in own else row.p50_us for row in rungs]
+    right = max([*ends, *([peer.p50_us] if peer else [])]) * 1.15
     axes.set(xscale="log", xlim=(left, right), ylim=(len(rungs) - 0.4, -0.6))
-    measured.plain_numbers(axes.xaxis, (1, 1.5, 2, 3, 5, 7))
+    measured.plain_numbers(axes.xaxis, (1, 3) if right > _WIDE * left else (1, 1.5, 2, 3, 5, 7))
     axes.grid(color=measured.GRID)
 
 

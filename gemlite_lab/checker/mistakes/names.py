@@ -49,6 +49,7 @@ MODELS = {
     "dequant_dot_4bit": WORD_DOT,
     "dequant_dot_2bit": WORD_DOT,
     "fused_gemv": WHOLE_GEMV,
+    "climb": WHOLE_GEMV,
     "scaled_dot": GROUPED_DOT,
     "bug_2": GROUPED_DOT,
     "bug_3": GROUPED_DOT,
