@@ -62,16 +62,20 @@ AS_SHIPPED = {
 }
 
 
+def run(source, name, namespace):
+    linecache.cache[name] = len(source), None, source.splitlines(True), name  # Triton reads it
+    exec(compile(source, name, "exec"), namespace)
+
+
 def run_as_shipped(path):
     """{exercise: message} of the check cells of an exercise notebook, all other cells run."""
     namespace, messages = {}, {}
     for number, cell in enumerate(json.loads(path.read_text())["cells"]):
         if cell["cell_type"] != "code":
             continue
-        source, name = "".join(cell["source"]), f"<{path.stem}, cell {number}>"
-        linecache.cache[name] = len(source), None, source.splitlines(True), name  # Triton reads it
+        source = "".join(cell["source"])
         try:
-            exec(compile(source, name, "exec"), namespace)
+            run(source, f"<{path.stem}, cell {number}>", namespace)
         except CheckFailed as error:
             name = source.split('check("')[1].split('"')[0]
             messages[name] = str(error)
@@ -106,3 +110,14 @@ def test_the_stub_stands_where_code_goes_and_only_there(path):
     with_stub = [text for text in cells if f"#error {STUB_MARK}" in text]
     assert with_stub or "Repair the kernel" in "".join(cells)
     assert not [text for text in with_stub if text.startswith("#error")]
+
+
+def test_the_snippet_that_shows_your_transposed_kernel_runs():
+    cells = json.loads((ROOT / "solutions/25_transposed.ipynb").read_text())["cells"]
+    text = next("".join(c["source"]) for c in cells if "replace=mine" in "".join(c["source"]))
+    *lines, call = [line[4:] for line in text.splitlines() if line.startswith("    ")]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    namespace = {}
+    for number, source in enumerate([*code[:3], "\n".join([*lines, f"y = {call}"])]):
+        run(source, f"<25_transposed, code {number}>", namespace)
+    assert namespace["y"].tolist() == namespace["weight"].dequantize().tolist()
