@@ -2,7 +2,17 @@
 
 from gemlite_lab.bench import roofline
 from gemlite_lab.draw import measured
-from gemlite_lab.draw.canvas import COLORS, canvas, counted, display_png, legend
+from gemlite_lab.draw.canvas import (
+    GRID,
+    INK,
+    MARK,
+    SERIES,
+    canvas,
+    counted,
+    display_png,
+    legend,
+    write,
+)
 
 _BAR_HEIGHT = 0.3  # inches, including the space to the next one
 
@@ -35,13 +45,13 @@ def fraction_of_limit(rows):
     figure, axes = canvas(10, 1.1 + _BAR_HEIGHT * slots)
     right = max([1, *(row.fraction for row in rows)])
     _draw_groups(axes, groups, measured.colors(rows), right + 0.01)
-    axes.axvline(1, color="black", linewidth=2)
+    axes.axvline(1, color=INK, linewidth=2)
     axes.set(xlim=(0, right + 0.07), ylim=(slots - 0.4, -0.6), title=title)
     axes.set_xticks([part / 4 for part in range(5)], [f"{25 * part}%" for part in range(5)])
     axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=measured.GRID)
+    axes.grid(axis="x", color=GRID)
     what = f"{counted(len(rows), 'bar')} in {counted(len(groups), 'shape')}"
-    display_png(figure, f"{title}: {what}, with a line at 100%", measured.PNG_COLORS)
+    display_png(figure, f"{title}: {what}, with a line at 100%")
 
 
 @measured.readable
@@ -81,11 +91,11 @@ def _draw_groups(axes, groups, color_of, right):
     names = {}
     top = 0
     for title, rows in groups.items():
-        axes.text(0.005, top + 0.15, title, va="center", fontweight="bold")
+        write(axes, 0.005, top + 0.15, title, fontweight="bold")
         for y, row in enumerate(rows, top + 1):
             names[y] = measured.label(row)
             axes.barh(y, row.fraction, 0.75, color=color_of[names[y]])
-            axes.text(right, y, f"{row.fraction:.0%}", va="center")
+            write(axes, right, y, f"{row.fraction:.0%}")
         top += 1 + len(rows)
     axes.set_yticks(list(names), names.values())
 
@@ -97,15 +107,15 @@ def _draw_rungs(axes, rungs, peer):
     """
     explained = {}
     for y, (row, faster) in enumerate(zip(rungs, _times_faster(rungs), strict=True)):
-        color = COLORS[5] if faster and faster < 1 else COLORS[0]
+        color = MARK if faster and faster < 1 else SERIES[0]
         dot = axes.scatter(row.p50_us, y, s=70, color=color, zorder=3)
-        explained["slower than one before it" if color == COLORS[5] else "time"] = dot
-        limit = axes.vlines(_limit_us(row), y - 0.4, y + 0.4, color="black", linewidth=3)
+        explained["slower than one before it" if color == MARK else "time"] = dot
+        limit = axes.vlines(_limit_us(row), y - 0.4, y + 0.4, color=INK, linewidth=3)
         text = f"{measured.microseconds(row.p50_us)} µs, {row.fraction:.0%} of the limit"
-        axes.text(1.02, y, text, va="center", transform=axes.get_yaxis_transform())
+        write(axes, 1.02, y, text, transform=axes.get_yaxis_transform())
     explained["limit: its bytes at the read bandwidth measured"] = limit
     if peer:
-        line = axes.axvline(peer.p50_us, color=COLORS[2], linewidth=2, linestyle="--", zorder=0)
+        line = axes.axvline(peer.p50_us, color=SERIES[2], linewidth=2, linestyle="--", zorder=0)
         explained[measured.label(peer)] = line
     for text, handle in explained.items():
         handle.set_label(text)
@@ -120,7 +130,7 @@ def _label_rungs(axes, rungs, peer):
     right = max(row.p50_us for row in [*rungs, *([peer] if peer else [])]) * 1.15
     axes.set(xscale="log", xlim=(left, right), ylim=(len(rungs) - 0.4, -0.6))
     measured.plain_numbers(axes.xaxis, (1, 1.5, 2, 3, 5, 7))
-    axes.grid(color=measured.GRID)
+    axes.grid(color=GRID)
 
 
 def _rungs(rows, order):
