@@ -1,8 +1,9 @@
 """The parts that all pictures share: what a colour means, boxes, and display in a notebook.
 
-A picture is a PNG without a background, because GitHub and viewers of notebooks strip SVG from HTML
-and paint pages white or dark. So writing and lines on the page have a grey that both pages show,
-and writing in boxes is black on a light fill.
+A picture is a PNG without a background. Pages are white or dark, so writing and lines on the page
+have a grey that both show, and writing in boxes is black on a light fill. SVG could take the page's
+own colour, but GitHub and JupyterLab strip it from the HTML of notebooks that they do not trust:
+jupyterlab/jupyterlab issue 6010, IRkernel/IRkernel issue 145.
 """
 
 import io
@@ -26,6 +27,8 @@ NEIGHBOURS = ("#D5C9F3", "#E3C9A6", "#AE9ADB", "#BF966C")
 # And these tell the lines and bars of a plot apart.
 SERIES = ("#0072B2", "#C77C00", "#009E73", "#C46A9B", "#2E97D0", "#D55E00", "#808080", "#A0459A")
 
+_MEANT = (INK, OTHERS, LANE, ASKED, GLOBAL, GLOBAL_STORE, SHARED, SHARED_STORE, SUM, WAITING, MARK)
+_MEANT += NEIGHBOURS + SERIES
 _BLACK = "#000000"
 _DOTS_PER_INCH = 160
 _PAGE_DOTS_PER_INCH = 96  # so that letters of 10 points have 10 points on the page
@@ -130,14 +133,18 @@ def _with_palette(drawn):
     """(the picture with a palette, the opacity of each of its colours); white is the page."""
     import numpy as np
     from PIL import Image as Pillow
+    from PIL import ImageColor
 
     *_, alpha = drawn.split()
     opaque = Pillow.new("RGB", drawn.size, INK)
     opaque.paste(drawn.convert("RGB"), mask=alpha.point(lambda a: 255 * (a > 0)))
-    # The commonest colours stay what they are; those of soft edges go to the nearest of them.
-    common = sorted(opaque.getcolors(opaque.width * opaque.height), reverse=True)[:_COLORS]
+    # Colours with a meaning stay what they are, and so do the commonest others; those of soft edges
+    # go to the nearest of them.
+    meant = {ImageColor.getrgb(color) for color in _MEANT}
+    found = opaque.getcolors(opaque.width * opaque.height)
+    found = sorted(((color in meant, count, color) for count, color in found), reverse=True)
     palette = Pillow.new("P", (1, 1))
-    palette.putpalette([part for _, color in common for part in color])
+    palette.putpalette([part for *_, color in found[:_COLORS] for part in color])
     few = opaque.quantize(palette=palette, dither=Pillow.Dither.NONE)
     step = 255 // (_OPACITIES - 1)
     is_page = (np.asarray(drawn)[..., :3] == 255).all(axis=-1)

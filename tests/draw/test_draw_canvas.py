@@ -90,3 +90,14 @@ def test_writing_on_the_page_has_ink_with_soft_edges(pixels):
 
 def test_a_picture_has_more_pixels_than_its_place(pixels, shown):
     assert pixels.shape[1] == 2 * 160 and shown[0].width == 2 * 96
+
+
+def test_a_small_patch_keeps_its_colour_beside_much_writing(shown):
+    figure, axes = canvas.canvas(4, 2)
+    for i, color in enumerate(canvas.NEIGHBOURS * 2):
+        axes.add_patch(canvas.rectangle(0, i / 8, 1, 1 / 8, color))
+        axes.text(0, i / 8, "many grey edges 0123456789", fontsize=14)
+    axes.plot(0.9, 0.9, "o", color=canvas.MARK, markersize=3)
+    canvas.display_png(figure, "a point")
+    picture = np.asarray(Image.open(io.BytesIO(shown[0].data)).convert("RGBA"))
+    assert (picture == (0xD5, 0x5E, 0x00, 255)).all(axis=-1).any()
