@@ -76,7 +76,8 @@ def ladder(rows, order, peer=None):
 
     figure, axes = canvas(10, 1.5 + _BAR_HEIGHT * len(rungs))
     legend(figure, _draw_rungs(axes, rungs, peer), ncols=3)
-    axes.set(xlabel="µs of a call", title=title)
+    shared = f", {rungs[0].weights}" if _have_one_format(rungs) else ""
+    axes.set(xlabel="µs of a call", title=title + shared)
     text = f"{title}: a ladder of {counted(len(rungs), 'kernel')}, "
     text += f"from {_told(rungs[0])} to {_told(rungs[-1])}"
     display_png(figure, text + (f"; beside them {_told(peer)}" if peer else ""))
@@ -124,13 +125,19 @@ def _draw_rungs(axes, rungs, peer):
 
 
 def _label_rungs(axes, rungs, peer):
-    axes.set_yticks(range(len(rungs)), map(measured.label, rungs))
+    names = [row.kernel if _have_one_format(rungs) else measured.label(row) for row in rungs]
+    axes.set_yticks(range(len(rungs)), names)
     axes.tick_params(axis="y", length=0)
     left = min(map(_limit_us, rungs)) / 1.15
     right = max(row.p50_us for row in [*rungs, *([peer] if peer else [])]) * 1.15
     axes.set(xscale="log", xlim=(left, right), ylim=(len(rungs) - 0.4, -0.6))
     measured.plain_numbers(axes.xaxis, (1, 1.5, 2, 3, 5, 7))
     axes.grid(color=GRID)
+
+
+def _have_one_format(rungs):
+    """Then the title names the weights, once for all rungs."""
+    return len({row.weights for row in rungs}) == 1
 
 
 def _rungs(rows, order):

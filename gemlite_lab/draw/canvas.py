@@ -32,7 +32,7 @@ _MEANT += NEIGHBOURS + SERIES
 _BLACK = "#000000"
 _DOTS_PER_INCH = 160
 _PAGE_DOTS_PER_INCH = 96  # so that letters of 10 points have 10 points on the page
-_COLORS, _OPACITIES = 32, 6  # 192 pairs: a PNG's palette holds 256
+_COLORS, _OPACITIES = 24, (0, 51, 140, 255)  # 96 pairs: a PNG's palette holds 256
 
 
 def canvas(width, height):
@@ -146,14 +146,16 @@ def _with_palette(drawn):
     palette = Pillow.new("P", (1, 1))
     palette.putpalette([part for *_, color in found[:_COLORS] for part in color])
     few = opaque.quantize(palette=palette, dither=Pillow.Dither.NONE)
-    step = 255 // (_OPACITIES - 1)
+    opacities = np.array(_OPACITIES, dtype="uint8")
     is_page = (np.asarray(drawn)[..., :3] == 255).all(axis=-1)
-    levels = np.where(is_page, 0, (np.asarray(alpha, dtype=int) + step // 2) // step)
-    pairs, places = np.unique(np.asarray(few) * _OPACITIES + levels, return_inverse=True)
+    levels = np.digitize(np.asarray(alpha), (opacities[1:].astype(int) + opacities[:-1]) / 2)
+    levels[is_page] = 0
+    number = np.asarray(few) * len(opacities) + levels
+    pairs, places = np.unique(number, return_inverse=True)
     picture = Pillow.fromarray(places.reshape(levels.shape).astype("uint8"), "P")
-    colors = np.asarray(few.getpalette()).reshape(-1, 3)[pairs // _OPACITIES]
+    colors = np.asarray(few.getpalette()).reshape(-1, 3)[pairs // len(opacities)]
     picture.putpalette(colors.astype("uint8").tobytes())
-    return picture, (pairs % _OPACITIES * step).astype("uint8").tobytes()
+    return picture, opacities[pairs % len(opacities)].tobytes()
 
 
 def display_svg(figure, alternative_text):
