@@ -13,6 +13,8 @@ from gemlite_lab.draw.gemv_mma import gemv_mma
 from gemlite_lab.draw.groups import groups
 from gemlite_lab.draw.half_bits import half_bits
 from gemlite_lab.draw.int4_pairs import int4_pairs
+from gemlite_lab.draw.issue_slots import issue_slots
+from gemlite_lab.draw.journey import journey
 from gemlite_lab.draw.lane_words import lane_words
 from gemlite_lab.draw.mma import mma
 from gemlite_lab.draw.number_lines import number_lines
@@ -24,7 +26,9 @@ from gemlite_lab.draw.play import play
 from gemlite_lab.draw.plots import curves, histogram
 from gemlite_lab.draw.programs import programs
 from gemlite_lab.draw.reports import request, show, side_by_side
+from gemlite_lab.draw.reuse import reuse
 from gemlite_lab.draw.rows import rows
+from gemlite_lab.draw.ruler import ruler
 from gemlite_lab.draw.shuffle_tree import shuffle_tree
 from gemlite_lab.draw.sparse import sparse_pairs, sparse_word
 from gemlite_lab.draw.staging import staging
@@ -49,6 +53,8 @@ __all__ = [
     "groups",
     "histogram",
     "int4_pairs",
+    "issue_slots",
+    "journey",
     "ladder",
     "lane_words",
     "mma",
@@ -60,8 +66,10 @@ __all__ = [
     "play",
     "programs",
     "request",
+    "reuse",
     "roofline",
     "rows",
+    "ruler",
     "show",
     "shuffle_tree",
     "side_by_side",

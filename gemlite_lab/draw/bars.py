@@ -2,7 +2,17 @@
 
 from gemlite_lab.bench import roofline
 from gemlite_lab.draw import measured
-from gemlite_lab.draw.canvas import COLORS, canvas, counted, display_png, legend
+from gemlite_lab.draw.canvas import (
+    GRID,
+    INK,
+    MARK,
+    SERIES,
+    canvas,
+    counted,
+    display_png,
+    legend,
+    write,
+)
 
 _BAR_HEIGHT = 0.3  # inches, including the space to the next one
 _WIDE = 100  # times as much as at the left: few numbers have room below the axis
@@ -36,13 +46,13 @@ def fraction_of_limit(rows):
     figure, axes = canvas(10, 1.1 + _BAR_HEIGHT * slots)
     right = max([1, *(row.fraction for row in rows)])
     _draw_groups(axes, groups, measured.colors(rows), right + 0.01)
-    axes.axvline(1, color="black", linewidth=2)
+    axes.axvline(1, color=INK, linewidth=2)
     axes.set(xlim=(0, right + 0.07), ylim=(slots - 0.4, -0.6), title=title)
     axes.set_xticks([part / 4 for part in range(5)], [f"{25 * part}%" for part in range(5)])
     axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=measured.GRID)
+    axes.grid(axis="x", color=GRID)
     what = f"{counted(len(rows), 'bar')} in {counted(len(groups), 'shape')}"
-    display_png(figure, f"{title}: {what}, with a line at 100%", measured.PNG_COLORS)
+    display_png(figure, f"{title}: {what}, with a line at 100%")
 
 
 @measured.readable
@@ -68,7 +78,8 @@ def ladder(rows, order, peer=None, own=(), title=None):
 
     figure, axes = canvas(10, 1.5 + _BAR_HEIGHT * len(rungs))
     legend(figure, _draw_rungs(axes, rungs, peer, own), ncols=3)
-    axes.set(xlabel="µs of a call", title=title)
+    shared = f", {rungs[0].weights}" if _have_one_format(rungs) else ""
+    axes.set(xlabel="µs of a call", title=title + shared)
     text = f"{title}: a ladder of {counted(len(rungs), 'kernel')}, "
     text += f"from {_told(rungs[0])} to {_told(rungs[-1])}"
     display_png(figure, text + (f"; beside them {_told(peer)}" if peer else ""))
@@ -83,11 +94,11 @@ def _draw_groups(axes, groups, color_of, right):
     names = {}
     top = 0
     for title, rows in groups.items():
-        axes.text(0.005, top + 0.15, title, va="center", fontweight="bold")
+        write(axes, 0.005, top + 0.15, title, fontweight="bold")
         for y, row in enumerate(rows, top + 1):
             names[y] = measured.label(row)
             axes.barh(y, row.fraction, 0.75, color=color_of[names[y]])
-            axes.text(right, y, f"{row.fraction:.0%}", va="center")
+            write(axes, right, y, f"{row.fraction:.0%}")
         top += 1 + len(rows)
     axes.set_yticks(list(names), names.values())
 
@@ -103,12 +114,12 @@ def _draw_rungs(axes, rungs, peer, own):
         explained[what] = axes.scatter(row.p50_us, y, s=70, color=color, zorder=3)
         if row.kernel in own:
             axes.hlines(y, row.p20_us, row.p80_us, color=color, linewidth=2)
-        limit = axes.vlines(_limit_us(row), y - 0.4, y + 0.4, color="black", linewidth=3)
+        limit = axes.vlines(_limit_us(row), y - 0.4, y + 0.4, color=INK, linewidth=3)
         text = f"{measured.microseconds(row.p50_us)} µs, {row.fraction:.0%} of the limit"
-        axes.text(1.02, y, text, va="center", transform=axes.get_yaxis_transform())
+        write(axes, 1.02, y, text, transform=axes.get_yaxis_transform())
     explained["limit: its bytes at the read bandwidth measured"] = limit
     if peer:
-        line = axes.axvline(peer.p50_us, color=COLORS[2], linewidth=2, linestyle="--", zorder=0)
+        line = axes.axvline(peer.p50_us, color=SERIES[2], linewidth=2, linestyle="--", zorder=0)
         explained[measured.label(peer)] = line
     for text, handle in explained.items():
         handle.set_label(text)
@@ -119,21 +130,27 @@ def _draw_rungs(axes, rungs, peer, own):
 def _kind_of_dot(row, faster, own):
     """(what the legend says of a dot, its colour)."""
     if row.kernel in own:
-        return "yours", COLORS[1]
+        return "yours", SERIES[1]
     if faster and faster < 1:
-        return "slower than one before it", COLORS[5]
-    return "time", COLORS[0]
+        return "slower than one before it", MARK
+    return "time", SERIES[0]
 
 
 def _label_rungs(axes, rungs, peer, own):
-    axes.set_yticks(range(len(rungs)), map(measured.label, rungs))
+    names = [row.kernel if _have_one_format(rungs) else measured.label(row) for row in rungs]
+    axes.set_yticks(range(len(rungs)), names)
     axes.tick_params(axis="y", length=0)
     left = min(map(_limit_us, rungs)) / 1.15
     ends = [row.p80_us if row.kernel in own else row.p50_us for row in rungs]
     right = max([*ends, *([peer.p50_us] if peer else [])]) * 1.15
     axes.set(xscale="log", xlim=(left, right), ylim=(len(rungs) - 0.4, -0.6))
     measured.plain_numbers(axes.xaxis, (1, 3) if right > _WIDE * left else (1, 1.5, 2, 3, 5, 7))
-    axes.grid(color=measured.GRID)
+    axes.grid(color=GRID)
+
+
+def _have_one_format(rungs):
+    """Then the title names the weights, once for all rungs."""
+    return len({row.weights for row in rungs}) == 1
 
 
 def _rungs(rows, order):

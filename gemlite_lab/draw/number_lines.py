@@ -2,7 +2,7 @@
 
 import torch
 
-from gemlite_lab.draw.canvas import COLORS, display_png, stacked
+from gemlite_lab.draw.canvas import SERIES, display_png, stacked
 
 _PART = 16  # the second picture shows the numbers below a 16th of the largest
 
@@ -53,7 +53,9 @@ def _as_part(numbers, label):
 def _draw(axes, lines, ends, title):
     for row, line in enumerate(lines.values()):
         shown = line[(line >= ends[0]) & (line <= ends[1])]
-        axes.vlines(shown.numpy(), row - 0.36, row + 0.36, color=COLORS[row % 6], linewidth=0.8)
+        axes.vlines(
+            shown.numpy(), row - 0.36, row + 0.36, color=SERIES[row % len(SERIES)], linewidth=0.8
+        )
     margin = (ends[1] - ends[0]) / 100
     axes.set(xlim=(ends[0] - margin, ends[1] + margin), ylim=(len(lines) - 0.5, -0.5), title=title)
     axes.set_yticks(range(len(lines)), lines)

@@ -7,7 +7,16 @@ so any number of players works in one page, without ids.
 import json
 from html import escape
 
-from gemlite_lab.draw.canvas import COLORS, FOUR_COLORS, INK, PALE
+from gemlite_lab.draw.canvas import (
+    ASKED,
+    GLOBAL,
+    GLOBAL_STORE,
+    LANE,
+    MARK,
+    SHARED,
+    SHARED_STORE,
+    WAITING,
+)
 from gemlite_lab.draw.frames import (
     BOX,
     CELLS_HEIGHT,
@@ -19,16 +28,16 @@ from gemlite_lab.draw.frames import (
 )
 
 _LANES = 32
-_GREY = "#D9D9D9"
+_INK = "#000000"  # on the fills
 _FILLS = {  # of draw.timeline, for requests
-    "g": FOUR_COLORS[0],
-    "S": FOUR_COLORS[1],
-    "s": FOUR_COLORS[2],
-    "G": FOUR_COLORS[3],
-    "m": _GREY,
+    "g": GLOBAL,
+    "S": SHARED_STORE,
+    "s": SHARED,
+    "G": GLOBAL_STORE,
+    "m": LANE,
 }
-_PATHS = {"plain": _GREY, "served": PALE[0], "waits": PALE[1], "asked": COLORS[5]}
-_LINES = {"lines": "currentColor", "other": COLORS[5]}  # of draw.shuffle_tree: another lane's
+_PATHS = {"plain": LANE, "served": LANE, "waits": WAITING, "asked": ASKED}
+_LINES = {"lines": "currentColor", "other": ASKED}  # of draw.shuffle_tree: another lane's
 _TEXTS = {
     "wrong": LANES_TOP - 3,
     "index": LANES_TOP + 13,
@@ -39,7 +48,7 @@ _TEXTS = {
 _SMALL = {"index": ' font-size="8.5"'}
 _WRITES_IN_BOX = ("index", "value")
 _HEIGHT = CELLS_TOP + CELLS_HEIGHT + 36
-_HERE = "rgba(230,159,0,0.35)"  # behind the line of the step
+_HERE = "rgba(213,94,0,0.3)"  # behind the line of the step
 _SHOW = """
 const root=this.closest('.gemlite-play'),all=JSON.parse(root.dataset.frames),
 at=all.frames[this.value],text=n=>all.texts[at[n]],
@@ -115,7 +124,7 @@ def _data(frames, line_of):
         "paths_of": [*_PATHS, *_LINES],
         "in_box": _WRITES_IN_BOX,
         "fills": _FILLS,
-        "ink": INK,
+        "ink": _INK,
         "here": _HERE,
     }
     compact = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
@@ -162,9 +171,9 @@ def _lane(lane, letter):
 
 def _text_color(name, letter):
     if name == "cell":
-        return INK
+        return _INK
     is_filled = name in _WRITES_IN_BOX and letter in _FILLS
-    return INK if is_filled else COLORS[5] if name == "wrong" else "currentColor"
+    return _INK if is_filled else MARK if name == "wrong" else "currentColor"
 
 
 def _controls(count, said, first_fault):
@@ -193,9 +202,9 @@ def _legend(frames):
     lanes = [(color, KINDS[letter]) for letter, color in _FILLS.items() if letter in used]
     below = []
     if any(frame.asked for frame in frames):
-        below += [(COLORS[5], "bytes asked for"), (PALE[1], "bytes moved, not asked for")]
+        below += [(ASKED, "bytes asked for"), (WAITING, "bytes moved, not asked for")]
     if any(frame.served for frame in frames):
-        below += [(PALE[0], "a cell that its bank delivers"), (PALE[1], "a cell that waits")]
+        below += [(LANE, "a cell that its bank delivers"), (WAITING, "a cell that waits")]
     above = f"Lanes, with the element and its value: {_squares(lanes)}"
     above += " dashed: wait for others" * ("w" in used) + " empty: take no part" * bool(
         used & {*"e-"}

@@ -374,3 +374,12 @@ def test_the_numbers_of_a_ladder_stand_beside_its_lines(drawn):
     for text, told in zip(axes.texts, ("400.0 µs, 25% of the limit", "125.0 µs, 80%"), strict=True):
         assert text.get_text().startswith(told)
         assert text.get_window_extent().x0 > axes.get_window_extent().x1
+
+
+def test_rungs_of_one_format_name_it_once(drawn):
+    draw.ladder(TWO, ["slow", "fast"])
+    draw.ladder([*TWO, measured("half", 500.0, weights="W16")], ["half", "fast"])
+    of_one, of_two = (figure.axes[0] for figure in drawn)
+    assert of_one.get_title().endswith(", W4 g128") and "W4" not in of_two.get_title()
+    names = [[label.get_text() for label in axes.get_yticklabels()] for axes in (of_one, of_two)]
+    assert names == [["slow", "fast"], ["half W16", "fast W4 g128"]]
