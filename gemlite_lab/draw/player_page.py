@@ -188,6 +188,8 @@ def _legend(frames):
         used & {*"e-"}
     )
     rest = f"<br>Below: {_squares(below)}" if below else ""
+    if any(frame.other for frame in frames):
+        rest += "<br>Orange lines: to another lane's value, or to what another warp has written"
     rest += "<br>Strip: all steps, in their phases and functions; framed: this one"
     return f'<div style="margin:6px 0">{above}{rest}</div>'
 
