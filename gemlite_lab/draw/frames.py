@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gemlite_lab.draw.step_words import cells_of_banks, sectors, short
+from gemlite_lab.draw.step_words import cells_of_banks, is_instruction, sectors, short
 
 COLUMN, BOX = 32, 28  # widths
 LANES_TOP, LANES_HEIGHT = 28, 32
@@ -28,6 +28,7 @@ KINDS = {
     "-": "take no part",
 }
 _SUMS = "in each box: the first of the lane's sums; all of them are in the text below"
+_REGISTERS = "factors and sums are in registers, and not recorded"
 _KIND_OF_OP = {
     "async_load": "a",
     "async_store": "a",
@@ -77,7 +78,7 @@ def frame_of(step, warp=0):
 
 def kind_of(step):
     """The letter of KINDS for the lanes that take part."""
-    if step.op in _KIND_OF_OP or step.merged > 1:
+    if step.op in _KIND_OF_OP or is_instruction(step):
         return _KIND_OF_OP.get(step.op, "x")
     if not step.bytes_of:
         return "m"
@@ -111,7 +112,9 @@ def _lower_row(step, warp):
         return _banks_below(step, warp)
     if step.bytes_of and step.space == "global":
         return _sectors_below(step)
-    return {"under": _SUMS} if kind_of(step) == "x" and step.values else {}
+    if kind_of(step) == "x":
+        return {"under": _SUMS if step.values else _REGISTERS}
+    return {}
 
 
 def _lanes_below(step):

@@ -149,14 +149,20 @@ def _deed(step):
         return f"{verb} all warps of the block"
     if step.op == "shuffle":
         return f"{verb} in a shuffle the value {_whose(step.sources)}"
-    if step.merged > 1:
-        return f"multiply by {step.op}, for which {step.merged} shuffles stand here"
+    if is_instruction(step):
+        made = counted(step.merged, "shuffle")
+        return f"multiply by {step.op}, of which the simulator makes {made}"
     if step.op == "mma_sync":
         return f"multiply fragments by mma_sync, {_count_of_sums(step)} sums each"
     if not step.name:
         return f"{verb} {step.op}"
     width = f"{counted(step.bytes_per_lane, 'byte')} each"
     return f"{verb} {step.name}, {width}{_cost(step)}"
+
+
+def is_instruction(step):
+    """True for steps of the simulator that stand in for one instruction of a GPU."""
+    return "." in step.op
 
 
 def _awaited(left):

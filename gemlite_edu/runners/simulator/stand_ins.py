@@ -13,12 +13,14 @@ _INSTRUCTION = re.compile(r'\basm\b[^"]*"\s*(\w+\.\w+)')
 def merged(steps, lines):
     """`steps`, where the shuffles that stand in for an instruction at one place are one step.
 
-    lines: {"file:line": text} of the kernel. Steps with a fault stay as they are.
+    It has the line that calls their function. lines: {"file:line": text} of the kernel. Steps with
+    a fault stay as they are.
     """
     instructions = instructions_of(lines)
 
     def key(step):
-        stands_in = step.op == "shuffle" and not step.faults and step.place in instructions
+        is_plain = step.op == "shuffle" and not step.faults and len(step.calls) > 1
+        stands_in = is_plain and step.place in instructions
         return (instructions[step.place], step.calls[1:]) if stands_in else step.number
 
     for found, own in groupby(steps, key):
@@ -26,8 +28,11 @@ def merged(steps, lines):
         if isinstance(found, int):
             yield first
         else:
+            op, calls = found
+            place = calls[0][1]
+            known = {"place": place, "code": lines[place].strip(), "calls": calls}
             empty = {"sources": {}, "values": {}, "taken": {}}
-            yield replace(first, op=found[0], merged=1 + len(others), **empty)
+            yield replace(first, op=op, merged=1 + len(others), **known, **empty)
 
 
 def instructions_of(lines):

@@ -87,7 +87,8 @@ def test_the_parts_of_the_fast_kernel(fast):
 def test_shuffles_that_stand_in_for_an_instruction_are_one_step(fast):
     products = [step for step in fast.steps if step.op == "mma.sync"]
     assert {step.merged for step in products} == {32}
-    assert all(dict(step.calls).get("multiply_plane") for step in products)
+    assert {step.calls[0][0] for step in products} == {"multiply_plane"}
+    assert {step.code.partition("(")[0] for step in products} == {"multiply_add"}
     plain = [step for step in fast.steps if step.op == "shuffle"]
     assert plain and all("sum_of_part" in dict(step.calls) for step in plain)
     counted = sum(step.merged for step in fast.steps)
