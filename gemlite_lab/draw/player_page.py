@@ -210,7 +210,8 @@ def _code(code, here):
         for place, (number, text) in enumerate(code)
     )
     style = "overflow:auto;max-height:24em;color:inherit;background:none"
-    return f'<pre tabindex="0" style="{style}">{lines}</pre>'
+    label = 'tabindex="0" role="region" aria-label="lines of the kernel"'  # it may scroll
+    return f'<pre {label} style="{style}">{lines}</pre>'
 
 
 def _twin(headings, details):

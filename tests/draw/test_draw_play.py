@@ -153,7 +153,7 @@ def test_it_can_be_read_aloud_and_played_by_keys():
     html = play(recorded()).html
     assert 'role="group" aria-label="gemv_a16w16_shared' in html
     assert html.count('aria-live="polite"') == 1
-    for name in ("previous step", "next step", "step"):
+    for name in ("previous step", "next step", "step", "lines of the kernel"):
         assert f'aria-label="{name}"' in html
     assert "ArrowLeft" in html and "ArrowRight" in html
 
