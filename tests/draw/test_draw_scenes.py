@@ -22,6 +22,7 @@ SCENES = {
     "fused_dequant": "all lanes load x_shared, 2 bytes each: 2 wavefronts",
     "groups": "lanes 16–31 load scales, 4 bytes each: 1 sector",
     "split_k": "lane 0 loads partial, 4 bytes each: 1 wavefront; warp 3 wrote it",
+    "ladder_memory": "multiply by mma.sync",
     "w2a8_tensor_cores": "multiply fragments by mma_sync, 8 sums each",
 }
 LAYOUTS = """
