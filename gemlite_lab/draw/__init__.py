@@ -7,6 +7,7 @@ from gemlite_lab.draw.block_anatomy import block_anatomy
 from gemlite_lab.draw.chunks import chunks
 from gemlite_lab.draw.code_pairs import code_pairs
 from gemlite_lab.draw.dots import dots
+from gemlite_lab.draw.fast_block import fast_block
 from gemlite_lab.draw.formats import warp_words, word
 from gemlite_lab.draw.fragments import fragments, owners
 from gemlite_lab.draw.gemv_mma import gemv_mma
@@ -48,6 +49,7 @@ __all__ = [
     "chunks",
     "curves",
     "dots",
+    "fast_block",
     "fraction_of_limit",
     "fragments",
     "groups",

@@ -19,6 +19,7 @@ LANE = "#A6D4F2"  # a lane or warp, its registers, and what it asked for and get
 ASKED = "#0072B2"  # the way of what a lane asks for, and the bytes that it asks for
 GLOBAL, GLOBAL_STORE = "#F6D7E6", "#D98CB4"  # global memory, and loads from it; stores to it
 SHARED, SHARED_STORE = "#98D6AE", "#3BAE7A"  # shared memory, and loads from it; stores to it
+COPY = "#60A0F0"  # copies on their way from global to shared memory
 SUM = "#F5E27A"  # sums, and the arithmetic that makes them
 WAITING = "#E69F00"  # costs time and brings nothing: a cell that waits, bytes nobody asked for
 MARK = "#D55E00"  # what the text points at: a picked code or lane, a fault, a slower rung
@@ -27,7 +28,8 @@ NEIGHBOURS = ("#D5C9F3", "#E3C9A6", "#AE9ADB", "#BF966C")
 # And these tell the lines and bars of a plot apart.
 SERIES = ("#0072B2", "#C77C00", "#009E73", "#C46A9B", "#2E97D0", "#D55E00", "#808080", "#A0459A")
 
-_MEANT = (INK, OTHERS, LANE, ASKED, GLOBAL, GLOBAL_STORE, SHARED, SHARED_STORE, SUM, WAITING, MARK)
+_MEANT = (INK, OTHERS, LANE, ASKED, GLOBAL, GLOBAL_STORE, SHARED, SHARED_STORE, COPY)
+_MEANT += (SUM, WAITING, MARK)
 _MEANT += NEIGHBOURS + SERIES
 _BLACK = "#000000"
 _DOTS_PER_INCH = 160

@@ -13,10 +13,10 @@ from gemlite_lab.draw import canvas
 PAGES = "#FFFFFF", "#111111"  # JupyterLab's, light and dark
 FILLS = {
     name: getattr(canvas, name)
-    for name in "LANE GLOBAL GLOBAL_STORE SHARED SHARED_STORE SUM WAITING OTHERS".split()
+    for name in "LANE GLOBAL GLOBAL_STORE SHARED SHARED_STORE COPY SUM WAITING OTHERS".split()
 } | {f"NEIGHBOURS[{i}]": color for i, color in enumerate(canvas.NEIGHBOURS)}
 BESIDE_EACH_OTHER = (
-    ("LANE", "GLOBAL", "GLOBAL_STORE", "SHARED", "SHARED_STORE", "WAITING"),
+    ("LANE", "GLOBAL", "GLOBAL_STORE", "SHARED", "SHARED_STORE", "COPY", "SUM", "WAITING"),
     ("LANE", "OTHERS", "SUM", "WAITING"),
     (*(name for name in FILLS if "NEIGHBOURS" in name), "OTHERS", "SUM"),
 )
