@@ -161,7 +161,7 @@ def cases():
         *_drawn(torch.bfloat16, 1, 32, (None,), seed=8),
         *_drawn(torch.float16, 2, 64, (None,), seed=9),
         *_both("N = 3, K = 96, all w alike", torch.full((3, 96), -0.3)),
-        *_drawn(torch.float32, 1, 70016, (-1, -4, 2), seed=10),
+        *_drawn(torch.float32, 1, 90016, (-1, -4, 2), seed=10),
         *_drawn(torch.float16, 1201, 32, (-7, -3), seed=11),
         *_alike(),
         *_laid_otherwise(),

@@ -5,7 +5,7 @@ Each is {mistake in words: the wrong value of a part of the model in `mxfp4`}.
 
 import torch
 
-from gemlite_lab.checker.mxfp4_cases import GROUP
+from gemlite_lab.checker.mxfp4_cases import GROUP, LEVELS, SMALLEST_EXPONENT
 
 _FLOORS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10, 1e-12, 1e-15, 1e-16, 1e-20, 1e-30)
 _OTHER_ZEROS = (-128, -126, -24, -14, -3, -2, -1, 0, 1, 2, 127)
@@ -34,6 +34,17 @@ def _zeros_with(exponent):
     return lambda exponents: torch.where(exponents.isinf(), exponent, exponents.clamp(min=-127))
 
 
+def _of_smaller_error(w):
+    """a, or 2 a where the exponent larger by 1 has the smaller sum of squared errors."""
+    reach = w.double().abs().amax(2)
+    errors = []
+    for power in (2, 1):
+        scales = 2.0 ** (reach.log2().floor() - power).clamp(min=SMALLEST_EXPONENT)[:, :, None]
+        off = ((w.double() / scales).abs()[..., None] - LEVELS).abs().amin(3) * scales
+        errors.append(off.square().sum(2))
+    return torch.where(errors[1] < errors[0], 2 * reach, reach)
+
+
 def _floored(floor):
     return lambda w: w.double().abs().amax(2).clamp(min=floor)
 
@@ -60,6 +71,8 @@ OF_REACH = {
         lambda w: _shared(w.double().abs().amax(2), 0),
     "a group's scale comes of every (K / 32)th weight, as of reshape(N, 32, K / 32)":
         lambda w: _every_nth(w).double().abs().amax(2),
+    "of e and e + 1 the exponent with the smaller sum of squared errors is taken; the exercise "
+    "asks for e": _of_smaller_error,
     **{f"the largest |w| counts as at least {floor:g}, in a group of zeros too": _floored(floor)
        for floor in _FLOORS},
     **{f"{floor:g} is added to the largest |w|": _raised(floor) for floor in _FLOORS},
@@ -71,7 +84,8 @@ OF_POWER = {
         lambda reach: reach.log2().trunc(),
     "log2 a - 2 is cut off towards 0, as .to(torch.int8) does; floor rounds down":
         lambda reach: (reach.log2() - 2).trunc() + 2,
-    "log2 a is rounded up and 3 is subtracted, which differs where a is a power of two":
+    "the exponent is 1 too small where a is a power of two, as of ceil(log2 a) - 3, or of a "
+    "logarithm made a little smaller":
         lambda reach: reach.log2().ceil() - 1,
     "the scale is a / 6, rounded down to a power of two":
         lambda reach: (reach / 6).log2().floor() + 2,
