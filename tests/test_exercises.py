@@ -54,6 +54,7 @@ AS_SHIPPED = {
     "four_codes": "four_codes is not written yet",
     "all_steps": "all_steps is not written yet",
     "fragment_shape": "fragment_shape returned None: write it, and return best, costs",
+    "mxfp4_encode": "mxfp4_encode returned None: write it, and return exponents, codes",
     "floor_us": "floor_us returned None: write it, and return microseconds",
     "attainable_tflops": "attainable_tflops returned None: write it, and return tflops",
     "script_1": "script_1 returned None: write it, and return microseconds",

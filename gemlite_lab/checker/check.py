@@ -35,6 +35,7 @@ from gemlite_lab.checker.gemv_revsplitk import GEMV_REVSPLITK
 from gemlite_lab.checker.integer_dot import INTEGER_DOT_EXERCISES
 from gemlite_lab.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
 from gemlite_lab.checker.mma_rows import MMA_ROWS
+from gemlite_lab.checker.mxfp4_encode import MXFP4_ENCODE
 from gemlite_lab.checker.notes import has_rungs
 from gemlite_lab.checker.order_of_atomics import other_orders, refuse_dependence_on_order
 from gemlite_lab.checker.pack import PACK
@@ -73,6 +74,7 @@ _BY_LESSON = (
     QUANTIZE_TOKENS,
     *(MIXED_MM_TRANSPOSED, SPLITK_SCALES),
     *(FOUR_CODES, ALL_STEPS, FRAGMENT_SHAPE),
+    MXFP4_ENCODE,
     *(FLOOR_US, ATTAINABLE_TFLOPS, *BENCHMARK_EXERCISES),
 )
 EXERCISES = {exercise.name: exercise for exercise in _BY_LESSON}
