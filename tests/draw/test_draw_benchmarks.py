@@ -237,7 +237,7 @@ def test_rungs_of_ones_own_have_a_colour_and_a_line_from_p20_to_p80(drawn):
     draw.ladder(rungs, ["slow", "fast", "mine"], own={"mine"}, title="Mine and theirs")
     axes = drawn[0].axes[0]
     slow, fast, mine = (dot.get_facecolor().tolist() for dot in dots(drawn[0]))
-    assert slow == fast != mine and axes.get_title() == "Mine and theirs"
+    assert slow == fast != mine and axes.get_title() == "Mine and theirs, W4 g128"
     lines = [found for found in axes.collections if isinstance(found, LineCollection)]
     assert [[200, 2], [500, 2]] in [line.get_segments()[0].tolist() for line in lines]
     assert axes.get_xlim()[1] > 500
