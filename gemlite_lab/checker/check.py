@@ -15,7 +15,7 @@ from gemlite_lab.checker.attainable_tflops import ATTAINABLE_TFLOPS
 from gemlite_lab.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_lab.checker.best_scale import BEST_SCALE
 from gemlite_lab.checker.climb import CLIMB
-from gemlite_lab.checker.compare import compare
+from gemlite_lab.checker.compare import compare, first_wrong, is_close
 from gemlite_lab.checker.compiled_for_gpu import compiled_for_gpu
 from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
 from gemlite_lab.checker.dense_gemv import DENSE_GEMV
@@ -208,6 +208,7 @@ def _check_case(exercise, answer, case, device):
     if mismatch:
         raise CheckFailed(
             f"{exercise.name} is wrong on {case.label}: {mismatch}."
+            + _inputs_of_first_wrong(exercise, case, actual)
             + diagnosis(exercise, answer, case, actual)
             + "".join(f"\n{doubt}" for doubt in doubts)
         )
@@ -224,6 +225,17 @@ def _check_case(exercise, answer, case, device):
         f"  {case.label}: largest error {error.flatten()[position]:.1e}, "
         f"allowed there {bound.flatten()[position]:.1e}"
     )
+
+
+def _inputs_of_first_wrong(exercise, case, actual):
+    """A line with the inputs of the first wrong element, where the exercise shows them."""
+    expected, bound = exercise.expected(case)
+    if not isinstance(actual, torch.Tensor) or actual.shape != expected.shape:
+        return ""
+    if is_close(actual, expected, bound).all():  # then it is the dtype that is wrong
+        return ""
+    inputs = exercise.inputs_of(case, first_wrong(actual, expected, bound))
+    return f"\n{inputs}" if inputs else ""
 
 
 def _run(exercise, answer, case, device):
