@@ -115,8 +115,9 @@ def _draw_rungs(axes, rungs, peer, own):
         if row.kernel in own:
             axes.hlines(y, row.p20_us, row.p80_us, color=color, linewidth=2)
         limit = axes.vlines(_limit_us(row), y - 0.4, y + 0.4, color=INK, linewidth=3)
-        text = f"{measured.microseconds(row.p50_us)} µs, {row.fraction:.0%} of the limit"
+        text = f"{measured.microseconds(row.p50_us)} µs, {row.fraction:.0%}"
         write(axes, 1.02, y, text, transform=axes.get_yaxis_transform())
+    write(axes, 1.02, -1, "of the limit", transform=axes.get_yaxis_transform())
     explained["limit: its bytes at the read bandwidth measured"] = limit
     if peer:
         line = axes.axvline(peer.p50_us, color=SERIES[2], linewidth=2, linestyle="--", zorder=0)

@@ -8,7 +8,7 @@ from gemlite_lab.draw.play import play
 
 _GROUP = 128
 _N, _K = 16 * (SIMULATED.multiprocessors + 1), 2 * _GROUP
-_STEPS = 86  # of the simulator: x, the first words, the next ones, two of eight products
+_STEPS = 54  # of the simulator: x, the first words, the next ones, one of eight products
 
 
 def fast_block():
