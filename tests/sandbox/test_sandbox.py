@@ -121,6 +121,25 @@ def test_a_loop_that_never_ends_is_stopped_and_its_line_told(body, monkeypatch):
 @pytest.mark.parametrize(
     "statement",
     [
+        "sum(__import__('itertools').repeat(0))",
+        "__import__('collections').deque(__import__('itertools').count(), maxlen=0)",
+        "max(iter(float, 1))",
+        "all(__import__('itertools').repeat(True))",
+        "1 in __import__('itertools').repeat(0)",
+        "3 ** 10**9",
+        "import signal; signal.setitimer(signal.ITIMER_PROF, 0)\n    while True: pass",
+        "import signal; signal.signal(signal.SIGPROF, signal.SIG_IGN)\n    while True: pass",
+    ],
+)
+def test_what_a_timer_of_its_own_does_not_end_is_killed(statement, monkeypatch):
+    monkeypatch.setattr(sandbox, "SECONDS", 0.2)
+    monkeypatch.setattr(sandbox, "_GRACE_SECONDS", 0.2)
+    assert error_of(answer_with(statement), 1).kind == "endless"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
         "__import__('time').sleep(999)",
         "[__import__('time').sleep(0.001) for _ in iter(int, 1)]",
         "__import__('threading').Event().wait(999)",
