@@ -16,6 +16,7 @@ from gemlite_edu.runners.forbidden_calls import filter_of_calls
 from gemlite_lab.checker import EXERCISES, CheckFailed, check
 from gemlite_lab.checker.wrong_answers import as_answer
 from gemlite_lab.sandbox import sandbox
+from gemlite_lab.sandbox.many_calls import results
 from gemlite_lab.sandbox.messages import Foreign, packed, plain, unpacked
 from gemlite_lab.sandbox.sandbox import AnswerError, Sandbox
 
@@ -345,3 +346,13 @@ def test_a_partial_function_is_sent_with_the_function_that_it_fills():
 
 def _sum_of(number, added):
     return number + added
+
+
+@pytest.mark.parametrize("statement", ["x.zero_()", "x[-1] += 1", "x.resize_(1)", "y.neg_()"])
+def test_an_answer_that_is_called_many_times_changes_no_input(statement):
+    namespace = {}
+    exec(f"def answer(x, y):\n    {statement}", namespace)
+    with Sandbox(namespace["answer"], module="gemlite_lab.sandbox.many_calls") as sandboxed:
+        with pytest.raises(AnswerError, match=f"changed its input {statement[0]}:") as caught:
+            sandboxed.run(results, [(torch.ones(2), torch.ones(3))])
+    assert caught.value.kind == "CheckFailed"
