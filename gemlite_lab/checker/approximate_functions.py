@@ -1,7 +1,7 @@
 """Functions of floats whose last bits CUDA leaves open, so that a GPU may give others than we do.
 
 "CUDA C++ Programming Guide", appendix "Mathematical Functions", lists them with their errors. Those
-that give powers of two (pow, exp2, log2) are not here: there they are exact, and answers use them.
+by which an answer may take powers of two (pow, exp2, log2) are not here.
 """
 
 import re
