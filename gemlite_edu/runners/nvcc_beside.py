@@ -17,8 +17,9 @@ from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.runners import cuda
 from gemlite_edu.runners.build_cache import cached_build, program_identity
+from gemlite_edu.runners.limited import limited
 
-_SECONDS = 60.0  # nvcc takes less than one
+_SECONDS = 60.0  # of the clock; nvcc takes less than one
 _PATIENCE = 10.0  # seconds, after which its optimizer will hardly end
 _LITTLE_OPTIMIZED = ("-Xcicc", "-O1")  # says the same of a text
 _NICE = 19  # so that it takes no time from the simulator
@@ -113,7 +114,7 @@ class Beside:
             return ""
         pipes = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self._process = subprocess.Popen(
-            command, encoding="utf-8", errors="replace", start_new_session=True, **pipes
+            limited(command), encoding="utf-8", errors="replace", start_new_session=True, **pipes
         )
         os.setpriority(os.PRIO_PGRP, self._process.pid, _NICE)
         try:

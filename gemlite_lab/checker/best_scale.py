@@ -4,10 +4,10 @@ An index alone would not tell one mistake from another. So a case has many rows,
 the indices of all of them are judged together.
 """
 
-from dataclasses import dataclass
-
 import torch
 
+from gemlite_lab.checker import close_rows
+from gemlite_lab.checker.close_rows import Rows, errors
 from gemlite_lab.checker.exercise import CheckFailed, Exercise, number
 from gemlite_lab.lesson.real_layer import real_layer
 from gemlite_lab.sandbox.many_calls import results
@@ -17,94 +17,68 @@ _NAME = "best_scale"
 _SCALES = torch.tensor([0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0])
 _FRACTIONS_OF_FULL = torch.arange(20, 8, -1) / 20
 _CLEARLY = 1e-4
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """W (rows, K) and, for each row, its own candidates (rows, C)."""
-
-    what: str
-    nbits: int
-    W: torch.Tensor
-    candidates: torch.Tensor
-
-    @property
-    def label(self):
-        rows, K = self.W.shape
-        return f"{rows} {self.what}, {self.nbits}-bit, K = {K}"
+_MOST_WEIGHTS_SHOWN = 10
+_REAL_ROWS = 12
+_CANDIDATES = 65, 300  # from which the number of many is drawn
 
 
 def _quarters(nbits, K, rows, seed):
-    """Rows of quarters: every third has an outlier, every fourth has small numbers, for ties."""
+    """Rows of quarters: every third has an outlier, every fourth has small numbers, for ties.
+
+    Every fifth is small as a whole, so that an end of the codes between 0 and the right one shows.
+    """
     generator = torch.Generator().manual_seed(seed)
-    reach = 3 * 2**nbits
+    reach = 3 * 2 ** (nbits - 1)
     W = torch.randint(-reach, reach + 1, (rows, K), generator=generator) / 4
     W[1::4] = torch.randint(-1, 2, W[1::4].shape, generator=generator).float()
     W[2::3, K // 2] *= 3
     W[2::9, K // 2] *= 32  # beyond 8 bits
+    W[4::5] = W[4::5].round() / 4
     W[3] = 0
     order = torch.rand(rows, len(_SCALES), generator=generator).argsort(1)
     candidates = _SCALES[order][:, :5]
     candidates[::5, 4] = candidates[::5, 1]  # equal scales have equal errors
-    return _Rows("rows of quarters", nbits, W, candidates)
-
-
-def _nearly_equal(what, K, unit, offsets, decisive, rows):
-    """8-bit rows in which two candidates differ in one weight alone, and there by little.
-
-    All other weights lie `offsets` beside marks of both rulers, whose steps are 2 and 3 halves of a
-    `unit`: there both have the same error. A third candidate, the first one, is far worse.
-    """
-    generator = torch.Generator().manual_seed(0)
-    marks = torch.randint(-40, 41, (rows, K), generator=generator) * 3 * unit
-    steps = torch.randint(-offsets, offsets + 1, (rows, K), generator=generator)
-    W = marks + steps * (unit / 1024)
-    W[:, K // 3] = decisive[0]
-    W[::3, K // 3] = decisive[1]
-    candidates = torch.tensor([7.0, 1.0, 1.5]).repeat(rows, 1) * unit
-    candidates[1::2, 1:] = candidates[1::2, 1:].flip(1)
-    return _Rows(what, 8, W, candidates)
-
-
-def _long_rows():
-    """Rows whose sums float32 rounds to equal ones."""
-    little = 2.0**-12
-    return _nearly_equal("long rows", 20_000, 1024, 450, (1280 - little, 1280 + little), 8)
-
-
-def _fine_rows():
-    """Rows whose weights fp16 rounds to such that both candidates are equally good."""
-    little = 2.0**-8
-    return _nearly_equal("fine rows", 64, 1, 400, (100.25 - little, 100.25 + little), 9)
+    return Rows("rows of quarters", nbits, W, candidates)
 
 
 def _one_weight():
     W = torch.tensor([0.0, 1.0, -1.0, 3.0, -3.0, 2.5, -9.0, 0.25, 40.0]).view(-1, 1)
     candidates = torch.tensor([1.0, 3.0, 0.5, 2.0]).repeat(len(W), 1)
     candidates[::2] = candidates[::2].flip(1)
-    return _Rows("rows", 2, W, candidates)
+    return Rows("rows", 2, W, candidates)
 
 
 def _real_rows(nbits):
     """Rows of ffn_up, with candidates from the scale that clips nothing down to 0.45 of it."""
-    W = real_layer("ffn_up").weight.float()[:64]
+    W = real_layer("ffn_up").weight.float()[:_REAL_ROWS]
     full = W.abs().amax(1, keepdim=True) / (2 ** (nbits - 1) - 1)
     candidates = full * _FRACTIONS_OF_FULL
-    errors = _errors(W, nbits, candidates).sort(1).values
-    is_clear = errors[:, 1] > errors[:, 0] * (1 + _CLEARLY)
-    return _Rows("rows of ffn_up", nbits, W[is_clear], candidates[is_clear])
+    best = errors(W, nbits, candidates).sort(1).values
+    is_clear = best[:, 1] > best[:, 0] * (1 + _CLEARLY)
+    return Rows("rows of ffn_up", nbits, W[is_clear], candidates[is_clear])
 
 
 def _cases():
     return [
+        # The first one, because at 2 bits a ^ for ** looks like another mistake.
+        _quarters(nbits=6, K=10, rows=60, seed=1),
         _quarters(nbits=2, K=8, rows=60, seed=0),
-        _quarters(nbits=6, K=12, rows=60, seed=1),
         _quarters(nbits=3, K=5, rows=40, seed=2),
         _quarters(nbits=1, K=6, rows=40, seed=3),
         _quarters(nbits=8, K=33, rows=20, seed=4),
         _one_weight(),
-        _fine_rows(),
-        _long_rows(),
+        close_rows.late_weights(0, 700, 4100, 19_999),
+        close_rows.late_weights(200, 1040, 19_998),
+        close_rows.many_candidates(300, 299, 40),
+        close_rows.fine_rows(),
+        close_rows.finer_rows(),
+        close_rows.in_units(_quarters(nbits=3, K=8, rows=30, seed=5)),
+        close_rows.in_units(_quarters(nbits=4, K=9, rows=24, seed=10)),
+        close_rows.long_rows(-5, rows=4),
+        close_rows.long_rows(-12, rows=5),
+        close_rows.rounded_products(),
+        close_rows.rounded_differences(),
+        close_rows.near_middles(),
         _real_rows(nbits=4),
         _real_rows(nbits=3),
     ]
@@ -113,18 +87,23 @@ def _cases():
 def _fresh(seed):
     generator = torch.Generator().manual_seed(seed)
     nbits, K = (int(torch.randint(*ends, (), generator=generator)) for ends in ((2, 9), (2, 50)))
-    return [_quarters(nbits, K, 20, seed), _quarters(nbits, K, 20, seed + 1)]
-
-
-def _errors(W, nbits, candidates):
-    """(rows, C): the sum of squared errors of each row with each of its candidates."""
-    weights, scales = W.double()[:, None], candidates.double()[:, :, None]
-    codes = (weights / scales).round().clamp(-(2 ** (nbits - 1)), 2 ** (nbits - 1) - 1)
-    return (weights - codes * scales).square().sum(2)
+    count = int(torch.randint(*_CANDIDATES, (), generator=generator))
+    many = close_rows.many_candidates(
+        count, count - 1, int(torch.randint(64, count, (), generator=generator))
+    )
+    return [_quarters(nbits, K, 20, seed), _quarters(nbits, K, 20, seed + 1), many]
 
 
 def _expected(case):
-    return _errors(case.W, case.nbits, case.candidates).argmin(1).double(), None
+    return errors(case.W, case.nbits, case.candidates).argmin(1).double(), None
+
+
+def _inputs_of(case, element):
+    (row,) = element
+    w, candidates = case.W[row].tolist(), case.candidates[row].tolist()
+    if len(w) > _MOST_WEIGHTS_SHOWN:
+        return ""
+    return f"Row {row} has w = {w}, nbits = {case.nbits}, candidates = {candidates}."
 
 
 def _run(answer, case, device):
@@ -154,4 +133,5 @@ BEST_SCALE = Exercise(
     expected=_expected,
     run=_run,
     runs_in="gemlite_lab.sandbox.many_calls",
+    inputs_of=_inputs_of,
 )

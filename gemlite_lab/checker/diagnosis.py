@@ -12,6 +12,7 @@ from gemlite_lab.checker.mistakes.names import explanations
 from gemlite_lab.checker.patterns import pattern
 
 _NEXT_CASES = 4  # in which traps are tried, where a mistake has a name already
+_NEXT_OF_A_KERNEL = 2  # in which traps are always tried: a CUDA text takes long to run
 
 
 def diagnosis(exercise, answer, case, actual):
@@ -149,7 +150,9 @@ def _of_traps(exercise, answer, case, is_named=False):
     for clauses in _sets_of(exercise.traps):
         if not _is_right_without(clauses, exercise, answer, case):
             continue
-        if exercise.is_kernel and not _is_right_next(clauses, 2, exercise, answer, case):
+        if exercise.is_kernel and not _is_right_next(
+            clauses, _NEXT_OF_A_KERNEL, exercise, answer, case
+        ):
             continue
         is_known = exercise.is_kernel or not is_named
         if is_known or _is_right_next(exercise.traps, _NEXT_CASES, exercise, answer, case):

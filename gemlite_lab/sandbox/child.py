@@ -15,6 +15,7 @@ import torch
 from gemlite_lab.sandbox.confinement import confine
 from gemlite_lab.sandbox.imports import refuse_imports
 from gemlite_lab.sandbox.messages import packed, plain, receive, send
+from gemlite_lab.sandbox.unchanged import same
 
 _DIES_WITH_PARENT = 1
 _PRINTED_CHARACTERS = 500_000
@@ -81,7 +82,7 @@ def _in_known_memory(place, argument):
 
 def _changed(arguments, before):
     pairs = enumerate(zip(arguments, before, strict=True))
-    return {i: plain(now) for i, (now, old) in pairs if old is not None and not _same(now, old)}
+    return {i: plain(now) for i, (now, old) in pairs if old is not None and not same(now, old)}
 
 
 def _kept_otherwise(result):
@@ -89,7 +90,7 @@ def _kept_otherwise(result):
 
     It watches no view of an argument, whose memory the next call has again.
     """
-    is_changed = any(not _same(tensor.nan_to_num(), copy) for tensor, copy in _returned)
+    is_changed = any(not same(tensor.nan_to_num(), copy) for tensor, copy in _returned)
     given = {tensor.untyped_storage().data_ptr() for tensor in _memory.values()}
     parts = result if isinstance(result, (list, tuple)) else [result]
     tensors = [
@@ -104,10 +105,6 @@ def _error_of_a_shared_buffer(answer):
     name = getattr(answer, "__name__", "the answer")
     message = f"{name} changed what an earlier call of it returned: make a new tensor in each call"
     return {"error": "CheckFailed", "message": message, "line": ""}
-
-
-def _same(now, old):
-    return now.shape == old.shape and now.dtype == old.dtype and torch.equal(now, old)
 
 
 def _raised(error, answer):

@@ -21,6 +21,7 @@ from gemlite_lab.sandbox.messages import receive, send, unpacked
 _SLEEPING = ("S", "T", "D")  # states of a thread that does not compute, as proc(5) has them
 SECONDS = 10.0  # of processor time, for one call
 _STOPPED = ("endless", "asleep")  # kinds of errors of a call that did not end by itself
+_GRACE_SECONDS = 2.0  # further ones, after which a process that has not stopped itself is killed
 _PART_SECONDS = 100.0  # after which a message that has begun is given up
 _ASLEEP_SECONDS = 10.0  # of sleep, within twice that time, after which a process is stopped
 _LOOK_SECONDS = 0.1  # from one look at whether it sleeps to the next
@@ -101,14 +102,20 @@ class Sandbox:
         self._end()
 
     def _wait(self):
-        """Wait until the answer has said something. A busy machine stops none that computes."""
+        """Wait until the answer has said something. A busy machine stops none that computes.
+
+        A process stops itself when its time is up, but not in a function of C that never ends, nor
+        if the answer has taken its timer away.
+        """
+        most = _processor_seconds_of(self._process) + SECONDS + _GRACE_SECONDS
         looks = round(_ASLEEP_SECONDS / _LOOK_SECONDS)
         was_asleep = deque(maxlen=2 * looks)
         while not select.select([self._child.connection], [], [], _LOOK_SECONDS)[0]:
             was_asleep.append(all(state in _SLEEPING for state in _states_of(self._process)))
-            if sum(was_asleep) >= looks:
+            is_endless = _processor_seconds_of(self._process) > most
+            if is_endless or sum(was_asleep) >= looks:
                 self._end()
-                raise AnswerError("asleep", "")
+                raise AnswerError("endless" if is_endless else "asleep", "")
 
     def _read(self, content, arguments):
         try:
@@ -152,6 +159,14 @@ def _states_of(process):
     for path in Path(f"/proc/{process}/task").glob("*/stat"):
         with suppress(OSError):
             yield path.read_text().rpartition(") ")[2][0]
+
+
+def _processor_seconds_of(process):
+    """What its threads have used so far; 0 for a process that has ended."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 def _pickled(answer):

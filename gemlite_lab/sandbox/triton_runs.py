@@ -4,13 +4,16 @@ import inspect
 import linecache
 import re
 import traceback
+from contextlib import ExitStack
 
 import torch
 
+from gemlite_edu.operators.weight import PackedWeight
 from gemlite_edu.packing.plane_tiles import PlaneTiles, pack_with_high
 from gemlite_edu.runners.ahead_of_time import PlannedLaunch, refusal
 from gemlite_edu.runners.interpreter.watched import doubts_postponed
 from gemlite_lab.sandbox.triton_products import dequantized
+from gemlite_lab.sandbox.unchanged import unchanged
 
 _planned = []  # the launches that this process has compiled
 
@@ -34,7 +37,9 @@ def run_product(answer, product, *arguments):
     such calls the first compiles all the way, the others as far as types and shapes matter.
     """
     try:
-        with doubts_postponed() as doubts:
+        with doubts_postponed() as doubts, ExitStack() as watched:
+            for weight in (each for each in arguments if isinstance(each, PackedWeight)):
+                watched.enter_context(unchanged(answer, vars(weight)))
             result = product(answer, *arguments)
         return {"result": result, "doubts": [str(doubt) for doubt in doubts]}
     except PlannedLaunch as planned:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gemlite_edu.kernels.errors import KernelTextError
-from gemlite_edu.runners import cuda, nvcc_beside
+from gemlite_edu.runners import cuda, limited, nvcc_beside
 from gemlite_lab.checker import CheckFailed, check, compiled_for_gpu
 
 NAME = "dequant_dot_4bit"
@@ -95,6 +95,19 @@ def test_an_nvcc_that_does_not_work_refuses_nothing(nvcc_that, capsys):
     nvcc_that("echo nvcc fatal : Unsupported gpu architecture >&2; exit 1")
     check(NAME, RIGHT)
     assert "no CUDA compiler has" in capsys.readouterr().out
+
+
+def test_nvcc_has_the_limits_of_a_compiler(nvcc_that, tmp_path):
+    said = tmp_path / "said"
+    nvcc_that(f"(ulimit -t; ulimit -v; ulimit -f) > {said}")
+    check(NAME, RIGHT + "// with limits\n")
+    of_mib = 2048  # blocks of a file
+    expected = (
+        limited.PROCESSOR_SECONDS,
+        limited.MEMORY_MIB << 10,
+        limited.FILE_MIB * of_mib,
+    )
+    assert said.read_text().split() == [str(limit) for limit in expected]
 
 
 def test_nvcc_is_killed_when_the_answer_is_wrong_already(nvcc_that, tmp_path):

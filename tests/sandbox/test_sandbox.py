@@ -16,6 +16,7 @@ from gemlite_edu.runners.forbidden_calls import filter_of_calls
 from gemlite_lab.checker import EXERCISES, CheckFailed, check
 from gemlite_lab.checker.wrong_answers import as_answer
 from gemlite_lab.sandbox import sandbox
+from gemlite_lab.sandbox.many_calls import results
 from gemlite_lab.sandbox.messages import Foreign, packed, plain, unpacked
 from gemlite_lab.sandbox.sandbox import AnswerError, Sandbox
 
@@ -116,6 +117,25 @@ def test_a_loop_that_never_ends_is_stopped_and_its_line_told(body, monkeypatch):
     monkeypatch.setattr(sandbox, "SECONDS", 0.2)
     error = error_of(as_answer(EXERCISES["pack"], f"def pack(x):\n    {body}\n", "loop"), 1)
     assert error.kind == "endless" and error.line in body
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "sum(__import__('itertools').repeat(0))",
+        "__import__('collections').deque(__import__('itertools').count(), maxlen=0)",
+        "max(iter(float, 1))",
+        "all(__import__('itertools').repeat(True))",
+        "1 in __import__('itertools').repeat(0)",
+        "3 ** 10**9",
+        "import signal; signal.setitimer(signal.ITIMER_PROF, 0)\n    while True: pass",
+        "import signal; signal.signal(signal.SIGPROF, signal.SIG_IGN)\n    while True: pass",
+    ],
+)
+def test_what_a_timer_of_its_own_does_not_end_is_killed(statement, monkeypatch):
+    monkeypatch.setattr(sandbox, "SECONDS", 0.2)
+    monkeypatch.setattr(sandbox, "_GRACE_SECONDS", 0.2)
+    assert error_of(answer_with(statement), 1).kind == "endless"
 
 
 @pytest.mark.parametrize(
@@ -326,3 +346,13 @@ def test_a_partial_function_is_sent_with_the_function_that_it_fills():
 
 def _sum_of(number, added):
     return number + added
+
+
+@pytest.mark.parametrize("statement", ["x.zero_()", "x[-1] += 1", "x.resize_(1)", "y.neg_()"])
+def test_an_answer_that_is_called_many_times_changes_no_input(statement):
+    namespace = {}
+    exec(f"def answer(x, y):\n    {statement}", namespace)
+    with Sandbox(namespace["answer"], module="gemlite_lab.sandbox.many_calls") as sandboxed:
+        with pytest.raises(AnswerError, match=f"changed its input {statement[0]}:") as caught:
+            sandboxed.run(results, [(torch.ones(2), torch.ones(3))])
+    assert caught.value.kind == "CheckFailed"

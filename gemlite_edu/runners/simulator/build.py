@@ -2,15 +2,15 @@
 
 import hashlib
 import json
-import os
 import platform
 import re
-import subprocess
 from functools import cache
 from pathlib import Path
 
 from gemlite_edu.kernels.compiler_errors import explain_compiler_error
+from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.runners.build_cache import cached_build, program_identity
+from gemlite_edu.runners.limited import run_limited, why_stopped
 from gemlite_edu.runners.simulator.compilers import (
     find_compiler,
     find_instrumenting_compiler,
@@ -216,11 +216,14 @@ def _compile_command(compiler, flags, folder, text):
 
 
 def _compile_kernel(command, replace):
-    result = _compile([str(word) for word in command])
-    if result.returncode:
+    status, said = run_limited(command)
+    stopped = why_stopped(status, said)
+    if stopped:
+        raise KernelTextError(stopped)
+    if status:
         kernel = [Path(word).read_text() for word in command if str(word).endswith("/kernel.cpp")]
-        raise explain_compiler_error(result.stderr, replace, "".join(kernel))
-    return result.stderr
+        raise explain_compiler_error(said, replace, "".join(kernel))
+    return said
 
 
 def build_runner():
@@ -231,20 +234,12 @@ def build_runner():
     def build(folder):
         program = ["-o", str(folder / "runner"), *_RUNNER_LIBRARIES]
         command = [compiler, *_RUNNER_FLAGS, str(source), *program]
-        result = _compile(command)
-        if result.returncode:
-            raise RuntimeError(f"{compiler} could not compile the simulator:\n{result.stderr}")
+        status, said = run_limited(command)
+        if status:
+            raise RuntimeError(f"{compiler} could not compile the simulator:\n{said}")
 
     key = ("runner", _hash_of_runner(), _hash_of_shim(), *_RUNNER_FLAGS, program_identity(compiler))
     return cached_build(key, build) / "runner"
-
-
-def _compile(command):
-    # Ask for English messages, so that notebooks show the same text everywhere.
-    environment = dict(os.environ, LC_ALL="C")
-    return subprocess.run(
-        command, capture_output=True, encoding="utf-8", errors="replace", env=environment
-    )
 
 
 @cache
@@ -265,6 +260,7 @@ def _hash_of_instrumenting():
         "endless_loops.py",
         "fills.py",
         "program_order.py",
+        "source_lines.py",
         "undefined_checks.py",
         "variables.py",
     )

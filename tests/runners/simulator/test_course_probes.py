@@ -9,6 +9,7 @@ import torch
 
 from gemlite_edu.kernels.not_simulated import explain_unknown_name
 from gemlite_edu.runners import cuda
+from gemlite_edu.runners.limited import run_limited
 from gemlite_edu.runners.simulator import build
 from gemlite_edu.runners.simulator.compilers import find_compiler
 
@@ -62,7 +63,7 @@ def refusals(tmp_path_factory):
     text, flags = build._prepare(text, "kernel", {})
     folder = tmp_path_factory.mktemp("refused")
     command = build._compile_command(find_compiler(), flags, folder, text)
-    said = build._compile([*map(str, command), "-fsyntax-only"]).stderr
+    _, said = run_limited([*command, "-fsyntax-only"])
     messages = {}
     for line, message in re.findall(r"kernel\.cpp:(\d+):\d+: error: (.*)", said):
         messages.setdefault(int(line) - 5, message)
