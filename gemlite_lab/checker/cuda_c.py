@@ -130,7 +130,7 @@ _ROWS = (
             "bias": _quarters(9, lambda N, K: (K,)),
         },
         right=lambda x, scale, bias, N, K: x * scale[:, None] + bias,
-        launches=((64, 20, 20), (64, 7, 300), (32, 90, 49), (128, 130, 41), (128, 300, 1)),
+        launches=((64, 20, 20), (128, 7, 4701), (32, 20, 49), (64, 60, 41), (128, 300, 1)),
         hints=(
             "With K = 5, in which row and which column are elements 4, 5 and 12?",
             "How many whole rows lie before element i, and how many elements are left then?",
