@@ -39,7 +39,7 @@ _NAMES_OF = {
         "unpack_bitnet_2bit",
         "unpack_warped_int32",
     ),
-    "kernels.machine": ("shared_bytes_per_block",),
+    "kernels.machine": ("H200", "shared_bytes_per_block"),
     "kernels.pair_table": ("pair_table",),
     "runners.interpreter.loads": ("count_loads",),
     "runners.interpreter.operations": ("count_operations",),

@@ -13,9 +13,10 @@ _NAMES_OF = {
     "lesson.generate": ("generate", "output_rows"),
     "lesson.llama": ("Cache", "Llama"),
     "lesson.one_row": ("one_row_kernel",),
+    "lesson.own_ladder": ("own_ladder", "score"),
     "lesson.parses": ("cut_unfinished", "parses"),
     "lesson.mma": ("MMA",),
-    "lesson.real_layer": ("LAYERS", "real_layer"),
+    "lesson.real_layer": ("LAYERS", "real_block", "real_layer"),
     "lesson.small_llama": (
         *("bits_per_byte", "calibration", "encode", "held_out", "prompt", "small_llama"),
         "tokenizer",

@@ -9,6 +9,9 @@ rounds to it. Where such a number counts depends on how often it would stand the
 - of one digit, or a power of two: from its prediction on, in what a cell prints, if it has a
   decimal point there ("2.0").
 
+A cell that reveals shows nothing before: its `reveal` stops whoever has not guessed, but not what
+stands above it.
+
 Not judged are 0 and 1, whole numbers that the question names after "predict" (... of the 384),
 words ("twice"), pictures, other lessons, and cells whose output depends on the machine. A number
 that stands there by chance is cured by one digit more or less in the reveal.
@@ -26,6 +29,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 ROOT = Path(__file__).parent.parent
 _NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)(?=[fx%]?(?!\w))")
 _FORMAT = re.compile(r":[<>^+,]?\d*,?(?:\.\d+)?[defg%]\}")
+
+_SHOWS = re.compile(r"print|show|display|play|read_\w+|draw\.(?!owners)\w+")
 
 Piece = namedtuple("Piece", "cell kind text")  # kind: "prose", "code" or "printed"
 
@@ -142,6 +147,46 @@ def test_each_prediction_has_a_name_of_its_own_and_is_revealed_below():
         for cell in cells:
             asked += calls(cell, "predict")
             assert calls(cell, "reveal").keys() <= set(asked)
+
+
+def shown_above_reveal(cell):
+    """The first lines of the statements that show something above the first `reveal` of a cell."""
+    statements = ast.parse(cell.source).body if cell.cell_type == "code" else []
+    reveals = [at for at, s in enumerate(statements) if "reveal" in called(s)]
+    above = statements[: reveals[0]] if reveals else []
+    return [ast.unparse(s).split("\n")[0] for s in above if any(map(_SHOWS.fullmatch, called(s)))]
+
+
+def called(statement):
+    """The functions that running a statement calls; those of a function that it defines wait."""
+    if isinstance(statement, ast.FunctionDef):
+        return set()
+    return {ast.unparse(n.func) for n in ast.walk(statement) if isinstance(n, ast.Call)}
+
+
+def test_a_cell_that_reveals_shows_nothing_before():
+    found = {
+        f"{name}, cell {at}": shown
+        for name, cells in LESSONS.items()
+        for at, cell in enumerate(cells)
+        if (shown := shown_above_reveal(cell))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "source, shown",
+    [
+        ('print(x)\nreveal("it", x)', ["print(x)"]),
+        ('draw.steps(x)\nreveal("it", x)', ["draw.steps(x)"]),
+        ('for i in x:\n    print(i)\nreveal("it", x)', ["for i in x:"]),
+        ('reveal("it", x)\nprint(x)', []),
+        ('def f():\n    print(x)\n\n\nreveal("it", x)', []),
+        ("print(x)", []),
+    ],
+)
+def test_what_is_shown_above_a_reveal_is_found(source, shown):
+    assert shown_above_reveal(new_code_cell(source)) == shown
 
 
 def lesson(*cells):

@@ -11,7 +11,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from gemlite_lab.bench import measurements, roofline
-from gemlite_lab.draw.canvas import COLORS
+from gemlite_lab.draw.canvas import SERIES
 
 PATH = Path(__file__).parent.parent / "docs" / "images" / "one_row_h200.svg"
 SHAPES = ((4096, 4096), (8192, 8192), (28672, 8192), (16384, 16384))
@@ -40,7 +40,7 @@ def drawn(found, limit):
     axes = figure.subplots()
     places = range(len(SHAPES))
     axes.plot(places, limit, color="black", linestyle="--", label="limit of the memory")
-    for (name, times), color in zip(found.items(), COLORS, strict=False):
+    for (name, times), color in zip(found.items(), SERIES, strict=False):
         width = 2.5 if name == "gemv_a16wn_fast" else 1.2
         axes.plot(places, times, color=color, marker="o", linewidth=width, label=KERNELS[name])
     axes.axhline(1, color="black", linewidth=0.8)

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import torch
 
-from gemlite_edu.packing import pack_warped_int32
 from gemlite_lab.bench.candidate import Candidate, Prepared
 from gemlite_lab.bench.card import current_card
+from gemlite_lab.bench.operands import operands_of
 from gemlite_lab.bench.problem import Problem
 from gemlite_lab.bench.run import run
 from gemlite_lab.lesson.variants import VARIANTS
@@ -69,12 +69,7 @@ def candidate_of(variant):
 
 def prepared(kernel, weights, problem):
     """The kernel with its own copy of the weights."""
-    if problem.weights.nbits == 16:
-        operands = (weights,)
-    else:
-        numbers = torch.int32 if kernel.x_dtype == torch.int8 else torch.float32
-        words = pack_warped_int32(weights.W_q, weights.nbits)
-        operands = (words, weights.scales.to(numbers), weights.zeros.to(numbers))
+    operands = operands_of(kernel, weights)
     return Prepared(lambda x: kernel(x, *operands), operands)
 
 

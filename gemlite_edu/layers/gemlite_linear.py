@@ -51,7 +51,7 @@ class GemLiteLinear(SavedLayer):
     has them. The layer has no backward.
     Source: GemLite, whose API it follows.
 
-    >>> from gemlite_edu.kernels.machine import H200
+    >>> from gemlite_edu import H200
     >>> layer = GemLiteLinear(4, group_size=128, in_features=256, out_features=8)
     >>> W_q = torch.full((8, 256), 9, dtype=torch.uint8)
     >>> layer = layer.pack(W_q, torch.full((8, 2), 0.5), torch.full((8, 2), 8.0))

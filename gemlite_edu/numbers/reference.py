@@ -10,6 +10,16 @@ def matmul(x, W):
     return x.detach().double().cpu() @ W.detach().double().cpu().T
 
 
+def relative_error(y, right):
+    """||y - right|| / ||right||, in fp64: one number for the errors of a whole tensor.
+
+    >>> relative_error(torch.tensor([3.0, 5.0]), torch.tensor([3.0, 4.0]))
+    0.2
+    """
+    right = right.double()
+    return ((y.double() - right).norm() / right.norm()).item()
+
+
 @dataclass(frozen=True)
 class ScaledProduct:
     """y = x W^T * channel_scales * token_scales + bias, where W = (codes - zeros) * scales.

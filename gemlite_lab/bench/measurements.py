@@ -136,3 +136,10 @@ def newest(measurements):
 def latest(measurements):
     """The newest rows that have a time, so none of a kernel whose newest row is a refusal."""
     return [row for row in newest(measurements) if not row.refused]
+
+
+def of_squares(device):
+    """{(kernel, weights, N, M): newest `Measurement`} of y = x Wᵀ with N = K on `device`."""
+    rows = latest(read(path_of(device)))
+    square = [row for row in rows if row.N == row.K and not row.transposed]
+    return {(row.kernel, row.weights, row.N, row.M): row for row in square}

@@ -41,7 +41,7 @@ def run(cells, card, path):
         for candidate, problem in progress:
             progress.set_description(f"{candidate.name}, {problem}")
             try:
-                row = _measured(candidate, problem, card)
+                row = measured(candidate, problem, card)
             except Exception as error:  # a peer may raise anything; the run goes on to the next one
                 failures.append((candidate, problem, _in_one_line(error)))
                 if "CUDA error" in str(error):
@@ -62,7 +62,8 @@ def _in_one_line(error):
     return f"{type(error).__name__}: {first_line}"
 
 
-def _measured(candidate, problem, card):
+def measured(candidate, problem, card):
+    """The `Measurement` of a candidate, with its time or with the reason why there is none."""
     generator = torch.Generator("cuda")
     seed = generator.seed() % 2**32
     generator.manual_seed(seed)

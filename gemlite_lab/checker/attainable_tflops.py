@@ -52,6 +52,9 @@ def _batches():
         _Batches(4096, 4096, tuple(range(40, 140)), 1008.5, 302.5),  # around the knee
         _Batches(4096, 4096, _MANY_MS, 8000, 1),  # the arithmetic is the limit for each M
         _Batches(4096, 4096, _MANY_MS, 20, 2000),  # the memory is, with the same operations
+        _Batches(
+            1, 1, (1, 2), 20, 2000, fixed_bytes=60
+        ),  # a wrong unit leaves the memory the limit
         *_that_differ_in_one_argument(_Batches(512, 1024, (1, 512), 300, 30, fixed_bytes=900_000)),
     ]
 

@@ -17,18 +17,23 @@ _NAME = "best_scale"
 _SCALES = torch.tensor([0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0])
 _FRACTIONS_OF_FULL = torch.arange(20, 8, -1) / 20
 _CLEARLY = 1e-4
+_MOST_WEIGHTS_SHOWN = 10
 _REAL_ROWS = 12
 _CANDIDATES = 65, 300  # from which the number of many is drawn
 
 
 def _quarters(nbits, K, rows, seed):
-    """Rows of quarters: every third has an outlier, every fourth has small numbers, for ties."""
+    """Rows of quarters: every third has an outlier, every fourth has small numbers, for ties.
+
+    Every fifth is small as a whole, so that an end of the codes between 0 and the right one shows.
+    """
     generator = torch.Generator().manual_seed(seed)
-    reach = 3 * 2**nbits
+    reach = 3 * 2 ** (nbits - 1)
     W = torch.randint(-reach, reach + 1, (rows, K), generator=generator) / 4
     W[1::4] = torch.randint(-1, 2, W[1::4].shape, generator=generator).float()
     W[2::3, K // 2] *= 3
     W[2::9, K // 2] *= 32  # beyond 8 bits
+    W[4::5] = W[4::5].round() / 4
     W[3] = 0
     order = torch.rand(rows, len(_SCALES), generator=generator).argsort(1)
     candidates = _SCALES[order][:, :5]
@@ -55,8 +60,9 @@ def _real_rows(nbits):
 
 def _cases():
     return [
+        # The first one, because at 2 bits a ^ for ** looks like another mistake.
+        _quarters(nbits=6, K=10, rows=60, seed=1),
         _quarters(nbits=2, K=8, rows=60, seed=0),
-        _quarters(nbits=6, K=12, rows=60, seed=1),
         _quarters(nbits=3, K=5, rows=40, seed=2),
         _quarters(nbits=1, K=6, rows=40, seed=3),
         _quarters(nbits=8, K=33, rows=20, seed=4),
@@ -92,6 +98,14 @@ def _expected(case):
     return errors(case.W, case.nbits, case.candidates).argmin(1).double(), None
 
 
+def _inputs_of(case, element):
+    (row,) = element
+    w, candidates = case.W[row].tolist(), case.candidates[row].tolist()
+    if len(w) > _MOST_WEIGHTS_SHOWN:
+        return ""
+    return f"Row {row} has w = {w}, nbits = {case.nbits}, candidates = {candidates}."
+
+
 def _run(answer, case, device):
     rows = zip(case.W, case.candidates, strict=True)
     returned = answer.run(results, [(w.clone(), case.nbits, scales.clone()) for w, scales in rows])
@@ -119,4 +133,5 @@ BEST_SCALE = Exercise(
     expected=_expected,
     run=_run,
     runs_in="gemlite_lab.sandbox.many_calls",
+    inputs_of=_inputs_of,
 )

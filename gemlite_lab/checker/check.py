@@ -14,7 +14,8 @@ from gemlite_lab.checker.all_steps import ALL_STEPS
 from gemlite_lab.checker.attainable_tflops import ATTAINABLE_TFLOPS
 from gemlite_lab.checker.benchmark_scripts import BENCHMARK_EXERCISES
 from gemlite_lab.checker.best_scale import BEST_SCALE
-from gemlite_lab.checker.compare import compare
+from gemlite_lab.checker.climb import CLIMB
+from gemlite_lab.checker.compare import compare, first_wrong, is_close
 from gemlite_lab.checker.compiled_for_gpu import compiled_for_gpu
 from gemlite_lab.checker.cuda_c import CUDA_C_EXERCISES
 from gemlite_lab.checker.dense_gemv import DENSE_GEMV
@@ -34,6 +35,7 @@ from gemlite_lab.checker.gemv_revsplitk import GEMV_REVSPLITK
 from gemlite_lab.checker.integer_dot import INTEGER_DOT_EXERCISES
 from gemlite_lab.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
 from gemlite_lab.checker.mma_rows import MMA_ROWS
+from gemlite_lab.checker.mxfp4_encode import MXFP4_ENCODE
 from gemlite_lab.checker.notes import has_rungs
 from gemlite_lab.checker.order_of_atomics import other_orders, refuse_dependence_on_order
 from gemlite_lab.checker.pack import PACK
@@ -64,6 +66,7 @@ _BY_LESSON = (
     *(*DEQUANT_DOT_EXERCISES, DEQUANT_DOT_PLANES, *SCALED_DOT_EXERCISES),
     *(PACK_SPARSE, DEQUANT_DOT_SPARSE),
     *INTEGER_DOT_EXERCISES,
+    CLIMB,
     *(DENSE_GEMV, UNPACK_TILE, GEMV_REVSPLITK),
     *(MMA_ROWS, SPLITK_GROUP),
     *(DEQUANT_PAIR, DEQUANT_PAIR_TABLE),
@@ -71,6 +74,7 @@ _BY_LESSON = (
     QUANTIZE_TOKENS,
     *(MIXED_MM_TRANSPOSED, SPLITK_SCALES),
     *(FOUR_CODES, ALL_STEPS, FRAGMENT_SHAPE),
+    MXFP4_ENCODE,
     *(FLOOR_US, ATTAINABLE_TFLOPS, *BENCHMARK_EXERCISES),
 )
 EXERCISES = {exercise.name: exercise for exercise in _BY_LESSON}
@@ -195,11 +199,16 @@ def _check_case(exercise, answer, case, device):
         actual = _run(exercise, answer, given, device)
     for name, tensor in tensors_of(case).items():
         if not torch.equal(tensor, tensors_of(given)[name]):
-            raise CheckFailed(f"{exercise.name} changed its input {name}: work on a copy")
+            float_is_it = f"; {name}.float() is {name} itself, which is float32 already"
+            raise CheckFailed(
+                f"{exercise.name} changed its input {name}: work on a copy"
+                + float_is_it * (tensor.dtype == torch.float32 and not exercise.is_triton)
+            )
     mismatch = compare(exercise.output, actual, expected, bound, exercise.dtype)
     if mismatch:
         raise CheckFailed(
             f"{exercise.name} is wrong on {case.label}: {mismatch}."
+            + _inputs_of_first_wrong(exercise, case, actual)
             + diagnosis(exercise, answer, case, actual)
             + "".join(f"\n{doubt}" for doubt in doubts)
         )
@@ -216,6 +225,17 @@ def _check_case(exercise, answer, case, device):
         f"  {case.label}: largest error {error.flatten()[position]:.1e}, "
         f"allowed there {bound.flatten()[position]:.1e}"
     )
+
+
+def _inputs_of_first_wrong(exercise, case, actual):
+    """A line with the inputs of the first wrong element, where the exercise shows them."""
+    expected, bound = exercise.expected(case)
+    if not isinstance(actual, torch.Tensor) or actual.shape != expected.shape:
+        return ""
+    if is_close(actual, expected, bound).all():  # then it is the dtype that is wrong
+        return ""
+    inputs = exercise.inputs_of(case, first_wrong(actual, expected, bound))
+    return f"\n{inputs}" if inputs else ""
 
 
 def _run(exercise, answer, case, device):

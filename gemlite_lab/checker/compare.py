@@ -25,7 +25,7 @@ def compare(name, actual, expected, bound=None, dtype=None):
     if not close.dim():
         came, wanted = _shown(actual, expected)
         return f"{name} is {came}, expected {wanted}"
-    index = tuple((~close).nonzero()[0].tolist())
+    index = first_wrong(actual, expected, bound)
     wrong = int((~close).sum())
     came, wanted = _shown(actual[index], expected[index])
     verb = "is" if wrong == 1 else "are"
@@ -33,6 +33,11 @@ def compare(name, actual, expected, bound=None, dtype=None):
         f"{name}[{', '.join(map(str, index))}] is {came}, expected {wanted}; "
         f"{wrong} of {close.numel()} elements {verb} wrong"
     )
+
+
+def first_wrong(actual, expected, bound=None):
+    """The index of the first element of `actual` that is wrong, as a tuple."""
+    return tuple((~is_close(actual, expected, bound)).nonzero()[0].tolist())
 
 
 def is_close(actual, expected, bound=None):

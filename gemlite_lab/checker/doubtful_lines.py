@@ -1,6 +1,6 @@
-"""Lines of a CUDA text that often do not do what their writer meant.
+"""Lines of an answer that often do not do what their writer meant.
 
-Each is legal C, and a right answer may have one: `check` names them where an answer is wrong.
+Each is legal, and a right answer may have one: `check` names them where an answer is wrong.
 """
 
 import re
@@ -8,8 +8,11 @@ from contextlib import contextmanager
 
 from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_edu.runners.simulator.undefined_sentences import ORDER
-from gemlite_lab.checker.exercise import CheckFailed
+from gemlite_lab.checker.exercise import CheckFailed, NotYet
+from gemlite_lab.checker.unfinished import text_of_python
 
+_POWER = re.compile(r"(?<![\w.])(2|10)\s*\^")
+_XOR = "^ is the exclusive or of the bits: 2 to the power n is "
 # (pattern of a line without its comment, how C reads it)
 _READ_OTHERWISE = (
     (
@@ -17,7 +20,7 @@ _READ_OTHERWISE = (
         "C compares the result of the first comparison, 0 or 1, with the last number: write "
         "a <= b && b < c",
     ),
-    (r"\b(2|10)\s*\^", "^ is the exclusive or of the bits: 2 to the power n is 1 << n"),
+    (_POWER, f"{_XOR}1 << n"),
     (
         r"\b(for|if)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*;\s*\{?\s*$",
         "the semicolon behind the ) ends it: the block below is not its own",
@@ -43,7 +46,7 @@ _OF_EIGHT_BITS = (
     (r"\b128\b", "at 8 bits a tile is 128 wide; a word of 4-bit codes has 8 of them, for 32 lanes"),
     (r"word\s*>>\s*24\b|&\s*(255|0x[fF]{2})\b", "this takes 8 bits of the word; a code has 4"),
 )
-_OF_EXERCISE = {"fused_gemv": _OF_EIGHT_BITS, "dequant_dot_4bit": _OF_EIGHT_BITS}
+_OF_EXERCISE = dict.fromkeys(("fused_gemv", "climb", "dequant_dot_4bit"), _OF_EIGHT_BITS)
 _BLOCK_OR_DECLARED = re.compile(
     r"[{}]|\b(?:float|double|half|X_T|SUM_T|u?int(?:32_t)?)\s+(\w+)\s*=[^=]"
 )
@@ -53,18 +56,39 @@ _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
 @contextmanager
 def doubtful_lines_named(exercise, answer):
-    """Add the doubtful lines of a CUDA answer to an error that names no mistake."""
+    """Add the doubtful lines of an answer to an error that names no mistake.
+
+    A ^ in place of a power is added to any error that says nothing of XOR, because the output of
+    such an answer may be that of another mistake too.
+    """
     try:
         yield
+    except NotYet:
+        raise
     except (CheckFailed, KernelFault, KernelTextError) as error:
-        is_named = "exactly what comes out when" in str(error)
-        may_be_told = exercise.is_kernel and not is_named
-        doubts = doubtful_lines(answer, exercise.name) if may_be_told else ()
+        if "XOR" in str(error):
+            raise
+        if not exercise.is_kernel:
+            doubts = powers_as_xor(text_of_python(getattr(answer, "fn", answer)), "#", "2**n")
+        elif "exactly what comes out when" in str(error):
+            doubts = powers_as_xor(answer, "//", "1 << n")
+        else:
+            doubts = doubtful_lines(answer, exercise.name)
         if ORDER in str(error):
             doubts = [doubt for doubt in doubts if ORDER not in doubt]
         if not doubts:
             raise
         raise type(error)("\n".join([str(error), *doubts])) from None
+
+
+def powers_as_xor(text, comment, power):
+    """Sentences about the lines in which ^ stands behind a 2 or a 10, as if it were a power."""
+    lines = [line.partition(comment)[0] for line in text.strip("\n").splitlines()]
+    return [
+        f"Look at line {number}, {line.strip()}\n{_XOR}{power}."
+        for number, line in enumerate(lines, 1)
+        if _POWER.search(line)
+    ]
 
 
 def doubtful_lines(text, exercise=None):

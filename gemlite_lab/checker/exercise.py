@@ -12,6 +12,10 @@ class CheckFailed(OneSentence, AssertionError):
     """The answer is wrong; the message says where and how, and names a known mistake behind it."""
 
 
+class NotYet(CheckFailed):
+    """The answer is right, and the exercise asks for more; the message says for what."""
+
+
 @dataclass(frozen=True)
 class Exercise:
     """A function that the learner writes, with everything needed to judge it.
@@ -33,6 +37,8 @@ class Exercise:
     tolerance: the errors that a bound allows, in words.
     mistake_tolerance: an answer counts as a known mistake if it differs from that mistake's output
         by at most this fraction of it; None: by the bound of the right output.
+    inputs_of(case, element) -> what this element of the output is computed from, as a text that is
+        shown for the first wrong one; "" shows nothing.
     """
 
     name: str
@@ -51,6 +57,7 @@ class Exercise:
     is_triton: bool = False
     runs_in: str | None = None
     compiled_cases: tuple[int, ...] = ()
+    inputs_of: Callable = lambda case, element: ""
 
     @property
     def runs_on_gpu(self):

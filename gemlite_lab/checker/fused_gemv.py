@@ -25,11 +25,11 @@ _EVERY = 97  # one k of so many meets an x in a long row, so that y stays small
 @cache
 def _cases():
     return [
-        _one_row(33, 1000, seed=0),
-        _one_row(33, 1000, seed=4),
-        _one_row(3, 20, seed=1),
-        _one_row(70, 512, seed=2),
-        _with_fractions(_one_row(33, 300, seed=3)),
+        one_row_case(33, 1000, seed=0),
+        one_row_case(33, 1000, seed=4),
+        one_row_case(3, 20, seed=1),
+        one_row_case(70, 512, seed=2),
+        _with_fractions(one_row_case(33, 300, seed=3)),
         _sparse_x(5, _LONG_K, seed=0),
         _rows(fine_gemv(_NBITS, seed=2), [0, 3, 6]),
         _rows(precise_gemv(_NBITS, 33, 500, seed=1), [0, 3]),
@@ -38,7 +38,7 @@ def _cases():
     ]
 
 
-def _one_row(N, K, seed):
+def one_row_case(N, K, seed):
     """An exact case with one row of x, which meets every k."""
     case = cases.exact_gemv(_NBITS, N, K, seed)
     x = case.x.float().sum(0, keepdim=True).half()
@@ -72,7 +72,7 @@ def _rows(case, rows):
 
 def _fresh(seed):
     makes = [
-        partial(_one_row, 33, 1000),
+        partial(one_row_case, 33, 1000),
         partial(_precise_row, rows=[seed % 4]),
         partial(_fine_row, rows=[seed % 7]),
     ]

@@ -20,12 +20,13 @@ from gemlite_lab.checker.triton_answers import product_of
 from gemlite_lab.sandbox.triton_products import transposed_product
 
 _NAME = "mixed_mm_transposed"
+_SPARE = 6  # so that most wrong rows of scales exist, and differ from the right ones
 
 
 def _case(shape, group_size, blocks, chunks, *views, make=exact_int4, **how):
     config = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), blocks, strict=True))
     config |= {"chunks": chunks, "num_warps": 4, "num_stages": 1}
-    return make(shape, group_size, config, views, columns="N", **how)
+    return make(shape, group_size, config, views, columns="N", spare=_SPARE, **how)
 
 
 @cache

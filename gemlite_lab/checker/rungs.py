@@ -32,6 +32,8 @@ def rung(name, which="blanks"):
 def rung_text(name, which):
     """The cell's text for one rung, made of the cell with our solution."""
     if not has_rungs(name):
+        if name in EXERCISES:
+            raise ValueError(f'{name} has no rungs, but hints: hint("{name}", 1)')
         known = ", ".join(known for known in EXERCISES if has_rungs(known))
         raise ValueError(f"there are no rungs of {name!r}; there are of {known}")
     if which not in _LINES_OF:

@@ -7,12 +7,15 @@ from gemlite_lab.draw.block_anatomy import block_anatomy
 from gemlite_lab.draw.chunks import chunks
 from gemlite_lab.draw.code_pairs import code_pairs
 from gemlite_lab.draw.dots import dots
+from gemlite_lab.draw.fast_block import fast_block
 from gemlite_lab.draw.formats import warp_words, word
 from gemlite_lab.draw.fragments import fragments, owners
 from gemlite_lab.draw.gemv_mma import gemv_mma
 from gemlite_lab.draw.groups import groups
 from gemlite_lab.draw.half_bits import half_bits
 from gemlite_lab.draw.int4_pairs import int4_pairs
+from gemlite_lab.draw.issue_slots import issue_slots
+from gemlite_lab.draw.journey import journey
 from gemlite_lab.draw.lane_words import lane_words
 from gemlite_lab.draw.mma import mma
 from gemlite_lab.draw.number_lines import number_lines
@@ -24,7 +27,9 @@ from gemlite_lab.draw.play import play
 from gemlite_lab.draw.plots import curves, histogram
 from gemlite_lab.draw.programs import programs
 from gemlite_lab.draw.reports import request, show, side_by_side
+from gemlite_lab.draw.reuse import reuse
 from gemlite_lab.draw.rows import rows
+from gemlite_lab.draw.ruler import ruler
 from gemlite_lab.draw.shuffle_tree import shuffle_tree
 from gemlite_lab.draw.sparse import sparse_pairs, sparse_word
 from gemlite_lab.draw.staging import staging
@@ -44,11 +49,14 @@ __all__ = [
     "chunks",
     "curves",
     "dots",
+    "fast_block",
     "fraction_of_limit",
     "fragments",
     "groups",
     "histogram",
     "int4_pairs",
+    "issue_slots",
+    "journey",
     "ladder",
     "lane_words",
     "mma",
@@ -60,8 +68,10 @@ __all__ = [
     "play",
     "programs",
     "request",
+    "reuse",
     "roofline",
     "rows",
+    "ruler",
     "show",
     "shuffle_tree",
     "side_by_side",

@@ -2,9 +2,20 @@
 
 from gemlite_lab.bench import roofline
 from gemlite_lab.draw import measured
-from gemlite_lab.draw.canvas import COLORS, canvas, counted, display_png, legend
+from gemlite_lab.draw.canvas import (
+    GRID,
+    INK,
+    MARK,
+    SERIES,
+    canvas,
+    counted,
+    display_png,
+    legend,
+    write,
+)
 
 _BAR_HEIGHT = 0.3  # inches, including the space to the next one
+_WIDE = 100  # times as much as at the left: few numbers have room below the axis
 
 
 @measured.readable
@@ -35,28 +46,29 @@ def fraction_of_limit(rows):
     figure, axes = canvas(10, 1.1 + _BAR_HEIGHT * slots)
     right = max([1, *(row.fraction for row in rows)])
     _draw_groups(axes, groups, measured.colors(rows), right + 0.01)
-    axes.axvline(1, color="black", linewidth=2)
+    axes.axvline(1, color=INK, linewidth=2)
     axes.set(xlim=(0, right + 0.07), ylim=(slots - 0.4, -0.6), title=title)
     axes.set_xticks([part / 4 for part in range(5)], [f"{25 * part}%" for part in range(5)])
     axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=measured.GRID)
+    axes.grid(axis="x", color=GRID)
     what = f"{counted(len(rows), 'bar')} in {counted(len(groups), 'shape')}"
-    display_png(figure, f"{title}: {what}, with a line at 100%", measured.PNG_COLORS)
+    display_png(figure, f"{title}: {what}, with a line at 100%")
 
 
 @measured.readable
-def ladder(rows, order, peer=None):
+def ladder(rows, order, peer=None, own=(), title=None):
     """The median times of the kernels named in `order` on one problem, and the limit of each.
 
     The limit is the time to move the kernel's bytes at the read bandwidth of the same run. Times
     are dots and limits are marks, over log µs. A kernel that is slower than one before it has
     another colour. Rows of other kernels are left out; for each kernel and problem the newest is
     drawn. The weights may differ, so that fp16 can be a rung. peer: a row to compare with, drawn as
-    a line. Raises ValueError if a kernel has no time or several, or for several devices or shapes.
+    a line. own: names of kernels with a colour of their own, and a line from p20 to p80. Raises
+    ValueError if a kernel has no time or several, or for several devices or shapes.
     """
     rungs = _rungs(measured.newest(rows), order)
     _check_one_problem(rungs if peer is None else [*rungs, peer])
-    title = f"{rungs[0].device}: {measured.problem(rungs[0])}"
+    title = title or f"{rungs[0].device}: {measured.problem(rungs[0])}"
     print(title)
     measured.print_table(
         ["kernel", "µs", "times faster", "limit µs", "of the limit"], _climb(rungs)
@@ -65,8 +77,9 @@ def ladder(rows, order, peer=None):
         print(f"beside them: {_told(peer)}")
 
     figure, axes = canvas(10, 1.5 + _BAR_HEIGHT * len(rungs))
-    legend(figure, _draw_rungs(axes, rungs, peer), ncols=3)
-    axes.set(xlabel="µs of a call", title=title)
+    legend(figure, _draw_rungs(axes, rungs, peer, own), ncols=3)
+    shared = f", {rungs[0].weights}" if _have_one_format(rungs) else ""
+    axes.set(xlabel="µs of a call", title=title + shared)
     text = f"{title}: a ladder of {counted(len(rungs), 'kernel')}, "
     text += f"from {_told(rungs[0])} to {_told(rungs[-1])}"
     display_png(figure, text + (f"; beside them {_told(peer)}" if peer else ""))
@@ -81,46 +94,64 @@ def _draw_groups(axes, groups, color_of, right):
     names = {}
     top = 0
     for title, rows in groups.items():
-        axes.text(0.005, top + 0.15, title, va="center", fontweight="bold")
+        write(axes, 0.005, top + 0.15, title, fontweight="bold")
         for y, row in enumerate(rows, top + 1):
             names[y] = measured.label(row)
             axes.barh(y, row.fraction, 0.75, color=color_of[names[y]])
-            axes.text(right, y, f"{row.fraction:.0%}", va="center")
+            write(axes, right, y, f"{row.fraction:.0%}")
         top += 1 + len(rows)
     axes.set_yticks(list(names), names.values())
 
 
-def _draw_rungs(axes, rungs, peer):
+def _draw_rungs(axes, rungs, peer, own):
     """Draw a dot for each time and a mark at its limit, over log µs; the numbers stand beside them.
 
     Returns the artists that a legend explains.
     """
     explained = {}
     for y, (row, faster) in enumerate(zip(rungs, _times_faster(rungs), strict=True)):
-        color = COLORS[5] if faster and faster < 1 else COLORS[0]
-        dot = axes.scatter(row.p50_us, y, s=70, color=color, zorder=3)
-        explained["slower than one before it" if color == COLORS[5] else "time"] = dot
-        limit = axes.vlines(_limit_us(row), y - 0.4, y + 0.4, color="black", linewidth=3)
-        text = f"{measured.microseconds(row.p50_us)} µs, {row.fraction:.0%} of the limit"
-        axes.text(1.02, y, text, va="center", transform=axes.get_yaxis_transform())
+        what, color = _kind_of_dot(row, faster, own)
+        explained[what] = axes.scatter(row.p50_us, y, s=70, color=color, zorder=3)
+        if row.kernel in own:
+            axes.hlines(y, row.p20_us, row.p80_us, color=color, linewidth=2)
+        limit = axes.vlines(_limit_us(row), y - 0.4, y + 0.4, color=INK, linewidth=3)
+        text = f"{measured.microseconds(row.p50_us)} µs, {row.fraction:.0%}"
+        write(axes, 1.02, y, text, transform=axes.get_yaxis_transform())
+    write(axes, 1.02, -1, "of the limit", transform=axes.get_yaxis_transform())
     explained["limit: its bytes at the read bandwidth measured"] = limit
     if peer:
-        line = axes.axvline(peer.p50_us, color=COLORS[2], linewidth=2, linestyle="--", zorder=0)
+        line = axes.axvline(peer.p50_us, color=SERIES[2], linewidth=2, linestyle="--", zorder=0)
         explained[measured.label(peer)] = line
     for text, handle in explained.items():
         handle.set_label(text)
-    _label_rungs(axes, rungs, peer)
+    _label_rungs(axes, rungs, peer, own)
     return list(explained.values())
 
 
-def _label_rungs(axes, rungs, peer):
-    axes.set_yticks(range(len(rungs)), map(measured.label, rungs))
+def _kind_of_dot(row, faster, own):
+    """(what the legend says of a dot, its colour)."""
+    if row.kernel in own:
+        return "yours", SERIES[1]
+    if faster and faster < 1:
+        return "slower than one before it", MARK
+    return "time", SERIES[0]
+
+
+def _label_rungs(axes, rungs, peer, own):
+    names = [row.kernel if _have_one_format(rungs) else measured.label(row) for row in rungs]
+    axes.set_yticks(range(len(rungs)), names)
     axes.tick_params(axis="y", length=0)
     left = min(map(_limit_us, rungs)) / 1.15
-    right = max(row.p50_us for row in [*rungs, *([peer] if peer else [])]) * 1.15
+    ends = [row.p80_us if row.kernel in own else row.p50_us for row in rungs]
+    right = max([*ends, *([peer.p50_us] if peer else [])]) * 1.15
     axes.set(xscale="log", xlim=(left, right), ylim=(len(rungs) - 0.4, -0.6))
-    measured.plain_numbers(axes.xaxis, (1, 1.5, 2, 3, 5, 7))
-    axes.grid(color=measured.GRID)
+    measured.plain_numbers(axes.xaxis, (1, 3) if right > _WIDE * left else (1, 1.5, 2, 3, 5, 7))
+    axes.grid(color=GRID)
+
+
+def _have_one_format(rungs):
+    """Then the title names the weights, once for all rungs."""
+    return len({row.weights for row in rungs}) == 1
 
 
 def _rungs(rows, order):

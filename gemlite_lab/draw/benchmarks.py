@@ -5,7 +5,7 @@ from math import atan2, ceil, degrees
 
 from gemlite_lab.bench import roofline as model
 from gemlite_lab.draw import measured
-from gemlite_lab.draw.canvas import canvas, counted, display_png, legend
+from gemlite_lab.draw.canvas import GRID, IDLE, INK, canvas, counted, display_png, legend, write
 
 _LEGEND_COLUMNS = 115  # characters, in all
 _FASTEST = "the fastest"
@@ -38,9 +38,9 @@ def roofline(rows, title=None):
     axes.set(xlabel="operations per byte moved", ylabel="TFLOP/s")
     measured.plain_numbers(axes.xaxis, (1,))
     measured.plain_numbers(axes.yaxis, (1,))
-    axes.grid(color=measured.GRID)
+    axes.grid(color=GRID)
     roof = f"roofs of {roofs[0]:,.0f} GB/s and {roofs[1]:,.0f} TFLOP/s"
-    display_png(figure, f"{title}: {counted(len(rows), 'point')} under {roof}", measured.PNG_COLORS)
+    display_png(figure, f"{title}: {counted(len(rows), 'point')} under {roof}")
 
 
 @measured.readable
@@ -68,11 +68,11 @@ def time_against_M(rows, kernels=None):
     print("\n".join(sentences))
 
     if _winners(rows):
-        style[_FASTEST] = {"color": "#D9D9D9", "linewidth": 12}
+        style[_FASTEST] = {"color": IDLE, "linewidth": 12}
     figure, axes = _canvas_with_legend(style)
     _draw_times(axes, rows, style)
     axes.set(xlabel="M", ylabel="µs of a call", title=title)
-    display_png(figure, f"{title}. {'. '.join(sentences)}.", measured.PNG_COLORS)
+    display_png(figure, f"{title}. {'. '.join(sentences)}.")
 
 
 def _of_kernels(rows, kernels):
@@ -112,14 +112,14 @@ def _draw_roofs(axes, intensities, roofs):
     ridge = matmul * 1e3 / read
     left, right = min(*intensities, ridge) / 2, max(*intensities, ridge * 8) * 2
     heights = [model.attainable_tflops(x, *roofs) for x in (left, ridge, right)]
-    axes.plot([left, ridge, right], heights, color="black", linewidth=2)
+    axes.plot([left, ridge, right], heights, color=INK, linewidth=2)
     above = {"ha": "center", "va": "bottom", "rotation_mode": "anchor"}
     middle = (left * ridge) ** 0.5
     height = 1.3 * model.attainable_tflops(middle, *roofs)
     slope = {"rotation": degrees(atan2(height, middle)), "transform_rotates_text": True}
-    axes.text(middle, height, f"memory: {read:,.0f} GB/s", **above, **slope)
+    write(axes, middle, height, f"memory: {read:,.0f} GB/s", **above, **slope)
     text = f"arithmetic: {matmul:,.0f} TFLOP/s"
-    axes.text((ridge * right) ** 0.5, 1.3 * matmul, text, **above)
+    write(axes, (ridge * right) ** 0.5, 1.3 * matmul, text, **above)
     axes.set(xlim=(left, right))
     axes.margins(y=0.15)
 
@@ -183,7 +183,7 @@ def _draw_times(axes, rows, style):
     fastest, slowest = min(row.p20_us for row in rows), max(row.p80_us for row in rows)
     axes.set(ylim=(fastest / 2, slowest * 2))
     measured.plain_numbers(axes.yaxis, (1, 2, 5))
-    axes.grid(axis="y", color=measured.GRID)
+    axes.grid(axis="y", color=GRID)
 
 
 def _canvas_with_legend(style):

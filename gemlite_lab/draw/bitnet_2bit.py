@@ -1,7 +1,7 @@
 """A picture of BitNet's tile of 2-bit codes: its words, who loads them, and the bits of one."""
 
 from gemlite_edu.packing.bitnet_2bit import CODES_OF_A_WORD, TILE_K, TILE_N, Bitnet2Bit
-from gemlite_lab.draw.canvas import FOUR_COLORS, box, display_png, rectangle, stacked
+from gemlite_lab.draw.canvas import INK, NEIGHBOURS, box, display_png, frame, stacked
 
 _WORDS_OF_A_LANE = 4
 _WORD_BITS = 32
@@ -60,22 +60,18 @@ def _draw(words, opened, fields):
         n, k = min(word)
         lane = number // _WORDS_OF_A_LANE
         label = f"word {number}, lane {lane}"
-        box(tile, k, n, CODES_OF_A_WORD, FOUR_COLORS[lane % len(FOUR_COLORS)], label)
+        box(tile, k, n, CODES_OF_A_WORD, NEIGHBOURS[lane % len(NEIGHBOURS)], label)
         if number == opened:
-            frame = rectangle(k, n, CODES_OF_A_WORD, 1, "none", "black")
-            frame.set(linewidth=2, zorder=3)
-            tile.add_patch(frame)
+            frame(tile, k, n, CODES_OF_A_WORD, 1)
     tile.set(xlim=(0, TILE_K), ylim=(TILE_N, 0), xlabel="k", ylabel="n, output")
     tile.set_xticks(range(0, TILE_K + 1, 4))
     tile.set_yticks([n + 0.5 for n in range(TILE_N)], range(TILE_N), fontsize=8)
     tile.set_title("a tile: 32 words as they lie in memory, and the lane that loads them")
     for shift, k in fields:
         left = _WORD_BITS - shift - Bitnet2Bit.nbits
-        box(bits, left, 0, Bitnet2Bit.nbits, FOUR_COLORS[shift % 8 // 2], f"k={k}")
+        box(bits, left, 0, Bitnet2Bit.nbits, NEIGHBOURS[shift % 8 // 2], f"k={k}")
     for left in range(0, _WORD_BITS, 8):
-        frame = rectangle(left, 0, 8, 1, "none", "black")
-        frame.set_linewidth(1.5)
-        bits.add_patch(frame)
+        frame(bits, left, 0, 8, 1, INK, linewidth=1.5)
     bits.set(xlim=(0, _WORD_BITS), ylim=(0, 1), yticks=[])
     bits.set_xticks(range(0, _WORD_BITS + 1, 8), [str(_WORD_BITS - x) for x in range(0, 33, 8)])
     bits.set_title(f"word {opened}, framed above: bit 31 left, bit 0 right, four bytes")

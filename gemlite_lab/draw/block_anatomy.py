@@ -2,12 +2,22 @@
 
 from collections import namedtuple
 
-from gemlite_lab.draw.canvas import FOUR_COLORS, canvas, display_png, rectangle
+from gemlite_lab.draw.canvas import (
+    ASKED,
+    GLOBAL,
+    INK,
+    LANE,
+    SHARED,
+    canvas,
+    display_png,
+    rectangle,
+    write,
+)
 
 Arrow = namedtuple("Arrow", "start end function when")
 
 _MEMORIES = ("global memory", "shared memory", "registers of a warp")
-_COLORS = FOUR_COLORS[3], FOUR_COLORS[2], FOUR_COLORS[1]  # as in the picture of a launch
+_COLORS = GLOBAL, SHARED, LANE
 _WIDTH, _HEIGHT, _ACROSS, _DOWN = 9, 1.5, 15, 3
 # {what: (its memory, its row)}
 _PLACES = {
@@ -40,8 +50,8 @@ def block_anatomy():
     figure, axes = canvas(10, 4.4)
     for memory, (name, color) in enumerate(zip(_MEMORIES, _COLORS, strict=True)):
         x = memory * _ACROSS
-        axes.add_patch(rectangle(x - 0.7, -1.6, _WIDTH + 1.4, 4 * _DOWN + 0.9, "#F5F5F5"))
-        axes.text(x + _WIDTH / 2, -0.9, name, ha="center", va="center", weight="bold")
+        axes.add_patch(rectangle(x - 0.7, -1.6, _WIDTH + 1.4, 4 * _DOWN + 0.9, "none", INK))
+        write(axes, x + _WIDTH / 2, -0.9, name, ha="center", weight="bold")
         for what, (own, row) in _PLACES.items():
             if own == memory:
                 axes.add_patch(rectangle(x, row * _DOWN, _WIDTH, _HEIGHT, color))
@@ -72,6 +82,6 @@ def _draw_arrow(axes, arrow):
         gap = (max(start, end) - 1) * _ACROSS + _WIDTH
         place = gap + (_ACROSS - _WIDTH) / 2, y - 0.15
         look = {"ha": "center", "va": "bottom"}
-    style = {"arrowstyle": "->", "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0}
+    style = {"arrowstyle": "->", "color": ASKED, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", ends[1], ends[0], arrowprops=style)
-    axes.text(*place, arrow.function, fontsize=8.5, family="monospace", **look)
+    write(axes, *place, arrow.function, fontsize=8.5, family="monospace", **look)

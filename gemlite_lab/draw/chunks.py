@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from gemlite_lab.draw.canvas import COLORS, FOUR_COLORS, canvas, counted, display_png, rectangle
+from gemlite_lab.draw.canvas import INK, NEIGHBOURS, canvas, counted, display_png, on, rectangle
 
 _FEWEST_CHARACTERS = 0.0095  # fraction of the picture's width that one character needs
 
@@ -41,7 +41,7 @@ def _draw(K, tile, group_size, spans):
     figure, axes = canvas(10, 1.9)
     color_at = {}
     for number, (start, stop) in enumerate(spans):
-        color = FOUR_COLORS[number % len(FOUR_COLORS)]
+        color = NEIGHBOURS[number % len(NEIGHBOURS)]
         color_at |= dict.fromkeys(range(start, stop, tile), color)
         if start < stop:
             _box(axes, K, start, stop, 0, color, f"chunk {number}", str(number))
@@ -51,7 +51,7 @@ def _draw(K, tile, group_size, spans):
     for start in range(0, K, group_size):
         number = start // group_size
         stop = min(start + group_size, K)
-        _box(axes, K, start, stop, 2, "white", f"group {number}", number, COLORS[0])
+        _box(axes, K, start, stop, 2, "none", f"group {number}", number, INK)
     title = f"K = {K:,}: chunks, their tiles, and groups of {group_size}"
     axes.set(xlim=(0, K), ylim=(3, 0), xlabel="k", title=title)
     axes.set_xticks(sorted({start for start, _ in spans if start < K} | {K}))
@@ -64,4 +64,5 @@ def _box(axes, K, start, stop, row, color, name, number, edge="white"):
     axes.add_patch(rectangle(start, row + 0.06, stop - start, 0.88, color, edge))
     room = (stop - start) / K / _FEWEST_CHARACTERS
     text = next((text for text in (name, str(number)) if len(text) <= room), "")
-    axes.text((start + stop) / 2, row + 0.5, text, ha="center", va="center", fontsize=8)
+    style = {"fontsize": 8, "color": on(color)}
+    axes.text((start + stop) / 2, row + 0.5, text, ha="center", va="center", **style)

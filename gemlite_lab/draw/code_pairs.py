@@ -2,12 +2,12 @@
 
 import torch
 
-from gemlite_lab.draw.canvas import FOUR_COLORS, box, canvas, display_png, rectangle
+from gemlite_lab.draw.canvas import IDLE, NEIGHBOURS, OTHERS, box, canvas, display_png, frame, write
 
 _NBITS, _WORD_BITS, _HALF_BITS = 4, 32, 16
 _FIELDS = _HALF_BITS // _NBITS
-_GREY, _EXPONENT = "#E6E6E6", "#CFCFCF"
-_COLORS = FOUR_COLORS[0], FOUR_COLORS[1]  # of the word of k, and of the word of k + 1
+_EXPONENT = NEIGHBOURS[3]
+_COLORS = NEIGHBOURS[:2]  # of the word of k, and of the word of k + 1
 _ROW = 1.55
 
 
@@ -44,10 +44,10 @@ def _rows(word, next_word, f):
     mask, exponent = 0x000F000F << place, (25 - place) * 0x04000400
     pairs = (next_word & 0xFFFF) << _HALF_BITS | word & 0xFFFF
     first, second = [_COLORS[0]] * _FIELDS, [_COLORS[1]] * _FIELDS
-    rest = [_GREY] * _FIELDS
+    others, rest = [OTHERS] * _FIELDS, [IDLE] * _FIELDS
     rows = [
-        _Row("word of k", word, first + rest, _NBITS * f),
-        _Row("word of k + 1", next_word, second + rest, _NBITS * f),
+        _Row("word of k", word, first + others, _NBITS * f),
+        _Row("word of k + 1", next_word, second + others, _NBITS * f),
         _Row("pairs", pairs, first + second, _NBITS * f),
     ]
     if shift:
@@ -55,7 +55,7 @@ def _rows(word, next_word, f):
         moved = (first + second)[digits:] + rest[:digits]
         rows.append(_Row(f"pairs >> {shift}", pairs >> shift, moved, place))
     for label, bits, color in (
-        (f"& 0x{mask:08x}", pairs >> shift & mask, _GREY),
+        (f"& 0x{mask:08x}", pairs >> shift & mask, IDLE),
         (f"| 0x{exponent:08x}", pairs >> shift & mask | exponent, _EXPONENT),
     ):
         colors = [color] * (2 * _FIELDS)
@@ -69,23 +69,21 @@ def _draw(rows, numbers, offset):
     figure, axes = canvas(10, 0.6 + 0.52 * (len(rows) + 1))
     for number, row in enumerate(rows):
         y = number * _ROW
-        axes.text(-0.5, y + 0.5, row.label, ha="right", va="center", fontsize=9)
+        write(axes, -0.5, y + 0.5, row.label, ha="right", fontsize=9)
         for digit, color in enumerate(row.colors):
             low = digit * _NBITS
             x = _WORD_BITS - low - _NBITS
             box(axes, x, y, _NBITS, color, f"{row.bits >> low & 15:x}", 10)
             if low % _HALF_BITS == row.code_at and color in _COLORS:
-                frame = rectangle(x, y, _NBITS, 1, "none", "black")
-                frame.set(linewidth=2, zorder=3)
-                axes.add_patch(frame)
+                frame(axes, x, y, _NBITS, 1)
     last = len(rows) * _ROW
-    axes.text(-0.5, last + 0.5, "read as fp16", ha="right", va="center", fontsize=9)
+    write(axes, -0.5, last + 0.5, "read as fp16", ha="right", fontsize=9)
     for half, value in enumerate(numbers):
         x = _WORD_BITS - (half + 1) * _HALF_BITS
         box(axes, x, last, _HALF_BITS, _COLORS[half], f"{value:g} = {offset} + code", 10)
     for bit, side in ((31, "left"), (16, "right"), (15, "left"), (0, "right")):
         x = _WORD_BITS - bit - (side == "left")
-        axes.text(x, -0.3, f" bit {bit} ", ha=side, fontsize=8)
+        write(axes, x, -0.5, f" bit {bit} ", ha=side, fontsize=8)
     axes.set(xlim=(-7, _WORD_BITS), ylim=(last + 1.1, -1))
     axes.axis("off")
     display_png(figure, f"A code of each word becomes a half: {numbers[0]:g} and {numbers[1]:g}")

@@ -1,11 +1,10 @@
 """A picture of a tile in a GEMM: the planes of W, the slices of x that they meet, the sums."""
 
-from gemlite_lab.draw.canvas import FOUR_COLORS, counted, display_png, rectangle
+from gemlite_lab.draw.canvas import NEIGHBOURS, SUM, canvas, counted, display_png, rectangle
 
 _DEPTH = 16  # of a plane
 _GAP = 6
 _INCHES = 0.032  # of one element
-_SUMS = "#E5E5E5"
 
 
 def dots(block_n, block_m, planes):
@@ -29,18 +28,15 @@ def dots(block_n, block_m, planes):
 
 
 def _draw(block_n, block_m, planes):
-    from matplotlib.figure import Figure
-
     depth = planes * _DEPTH
     width, height = depth + _GAP + block_m, depth + _GAP + block_n
     size = 1.1 + _INCHES * width, 0.7 + _INCHES * height
-    figure = Figure(figsize=size, dpi=80, layout="constrained")
-    axes = figure.subplots()
+    figure, axes = canvas(*size)
     for plane in range(planes):
-        color, along = FOUR_COLORS[plane % len(FOUR_COLORS)], plane * _DEPTH
+        color, along = NEIGHBOURS[plane % len(NEIGHBOURS)], plane * _DEPTH
         _box(axes, along, depth + _GAP, _DEPTH, block_n, color, f"{plane}")
         _box(axes, depth + _GAP, along, block_m, _DEPTH, color, f"{plane}")
-    _box(axes, depth + _GAP, depth + _GAP, block_m, block_n, _SUMS, "sums")
+    _box(axes, depth + _GAP, depth + _GAP, block_m, block_n, SUM, "sums")
     axes.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
     axes.set_xticks([depth / 2, depth + _GAP + block_m / 2], ["k, of W", f"{block_m} rows\nof x"])
     axes.set_yticks([depth / 2, depth + _GAP + block_n / 2], ["k, of x^T", f"{block_n} rows\nof W"])

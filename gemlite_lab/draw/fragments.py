@@ -6,7 +6,7 @@ import torch
 
 from gemlite_edu.packing import FRAGMENTS
 from gemlite_edu.runners import simulator
-from gemlite_lab.draw.canvas import FOUR_COLORS, display_png, rectangle
+from gemlite_lab.draw.canvas import MARK, NEIGHBOURS, beside, display_png, rectangle
 
 _K = 16
 _WARP_SIZE = 32
@@ -152,22 +152,21 @@ def _period(lanes, size, axis):
 
 
 def _draw(pictures, shape, counts, framed):
-    from matplotlib.figure import Figure
-
     sizes = [
         tuple(1 + max(places) for places in zip(*(c for b in boxes for c in b.cells), strict=True))
         for boxes in pictures.values()
     ]
     widths = [columns for _, columns in sizes]
     height = 0.9 + _INCHES * max(rows for rows, _ in sizes) * 48 / sum(widths)
-    figure = Figure(figsize=(10, height), dpi=80, layout="constrained")
-    panels = figure.subplots(1, len(sizes), width_ratios=widths)
-    for axes, (rows, columns), (name, boxes) in zip(panels, sizes, pictures.items(), strict=True):
+    figure = beside(10, height, widths)
+    for axes, (rows, columns), (name, boxes) in zip(
+        figure.axes, sizes, pictures.items(), strict=True
+    ):
         for box in boxes:
-            color = FOUR_COLORS[box.number % len(FOUR_COLORS)]
+            color = NEIGHBOURS[box.number % len(NEIGHBOURS)]
             patch = rectangle(box.column, box.row, box.width, box.height, color)
             if box.lane == framed:
-                patch.set(edgecolor="black", linewidth=2, zorder=2)
+                patch.set(edgecolor=MARK, linewidth=2.5, zorder=2)
             axes.add_patch(patch)
             middle = box.column + box.width / 2, box.row + box.height / 2
             size = _FONT_SIZE if box.width > 1 else _SMALL_FONT_SIZE

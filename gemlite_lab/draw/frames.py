@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gemlite_lab.draw.step_words import cells_of_banks, sectors, short
+from gemlite_lab.draw.step_words import cells_of_banks, is_instruction, sectors, short
 
 COLUMN, BOX = 32, 28  # widths
 LANES_TOP, LANES_HEIGHT = 28, 32
@@ -19,10 +19,22 @@ KINDS = {
     "G": "store to global memory",
     "s": "load from shared memory",
     "S": "store to shared memory",
+    "a": "copy asynchronously",
+    "c": "end a batch of copies, or wait for it",
+    "x": "multiply matrices",
     "m": "meet other lanes",
     "w": "wait",
     "e": "have ended",
     "-": "take no part",
+}
+_SUMS = "in each box: the first of the lane's sums; all of them are in the text below"
+_REGISTERS = "factors and sums are in registers, and not recorded"
+_KIND_OF_OP = {
+    "async_load": "a",
+    "async_store": "a",
+    "commit": "c",
+    "wait": "c",
+    "mma_sync": "x",
 }
 
 
@@ -32,7 +44,8 @@ class Frame:
 
     doing: a letter of KINDS for each lane. index, value: the two labels in a lane's box. wrong: a
     mark over each lane at fault. cell, number: in and under each column of the lower row. The lines
-    lead from lanes to columns; `other` are those to another lane. served: cells that banks deliver
+    lead from lanes to columns; `other` are those to another lane, or to what another warp has
+    written. served: cells that banks deliver
     first; waits: cells that they deliver later, and bytes of sectors that nobody asked for; asked:
     bytes of sectors asked for; plain: a column that is a lane. under: what the lower row is.
     """
@@ -52,23 +65,30 @@ class Frame:
     under: str = ""
 
 
-def frame_of(step):
-    """The `Frame` of a recorded step."""
+def frame_of(step, warp=0):
+    """The `Frame` of a recorded step of `warp`."""
     lanes = {
         "doing": "".join(_doing(step, lane) for lane in range(_LANES)),
         "index": _row(_indices(step)),
         "value": _row({lane: short(numbers[0]) for lane, numbers in step.values.items()}),
         "wrong": _row({lane: "✗" for lane in step.faulty}),
     }
-    return Frame(**lanes, **_lower_row(step))
+    return Frame(**lanes, **_lower_row(step, warp))
+
+
+def kind_of(step):
+    """The letter of KINDS for the lanes that take part."""
+    if step.op in _KIND_OF_OP or is_instruction(step):
+        return _KIND_OF_OP.get(step.op, "x")
+    if not step.bytes_of:
+        return "m"
+    letter = "s" if step.space == "shared" else "g"
+    return letter if step.op == "load" else letter.upper()
 
 
 def _doing(step, lane):
     if lane in step.lanes:
-        if not step.bytes_of:
-            return "m"
-        letter = "s" if step.space == "shared" else "g"
-        return letter if step.op in ("load", "async_load") else letter.upper()
+        return kind_of(step)
     return "w" if lane in step.waiting else "e" if lane in step.ended else "-"
 
 
@@ -85,12 +105,16 @@ def _indices(step):
     return {lane: label for lane, label in further.items() if len(label) <= _LONGEST_INDEX}
 
 
-def _lower_row(step):
+def _lower_row(step, warp):
     if step.sources:
         return _lanes_below(step)
     if step.bytes_of and step.space == "shared":
-        return _banks_below(step)
-    return _sectors_below(step) if step.bytes_of and step.space == "global" else {}
+        return _banks_below(step, warp)
+    if step.bytes_of and step.space == "global":
+        return _sectors_below(step)
+    if kind_of(step) == "x":
+        return {"under": _SUMS if step.values else _REGISTERS}
+    return {}
 
 
 def _lanes_below(step):
@@ -134,14 +158,18 @@ def _sectors_below(step):
     }
 
 
-def _banks_below(step):
+def _banks_below(step, warp):
     banks = cells_of_banks(step)
     height = 1 / max(_MOST_CELLS, *map(len, banks.values()))
+    others = [lane for lane, thread in step.writers.items() if thread // _LANES != warp]
     first_bank = {lane: first // _BANK_BYTES % _BANKS for lane, first in step.bytes_of.items()}
     return {
         "cell": _row({bank: f"×{len(cells)}" for bank, cells in banks.items() if len(cells) > 1}),
         "number": _row({bank: bank for bank in range(_BANKS)}),
-        "lines": "".join(_line(lane, bank) for lane, bank in first_bank.items()),
+        "lines": "".join(
+            _line(lane, first_bank[lane]) for lane in first_bank if lane not in others
+        ),
+        "other": "".join(_line(lane, first_bank[lane]) for lane in others),
         "served": "".join(_rectangle(bank, 0, 1, 0, height * _FILLED) for bank in banks),
         "waits": "".join(
             _rectangle(bank, 0, 1, turn * height, height * _FILLED)

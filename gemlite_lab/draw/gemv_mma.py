@@ -1,10 +1,9 @@
 """A picture of one tensor-core instruction of gemv_a16wn_fast: 16 rows of W times one row of x."""
 
-from gemlite_lab.draw.canvas import FOUR_COLORS, display_png, rectangle
+from gemlite_lab.draw.canvas import IDLE, NEIGHBOURS, SUM, beside, display_png, frame, rectangle
 
 _ROWS, _DEPTH, _COLUMNS = 16, 16, 8
 _LANES_OF_A_ROW, _NEIGHBOURS = 4, 4
-_GREY = "#E6E6E6"
 _FONT_SIZE = 8
 
 
@@ -45,25 +44,21 @@ def gemv_mma(lane=5):
 
 
 def _draw(order, held, lane):
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4.6), dpi=80, layout="constrained")
-    w, x, y = figure.subplots(1, 3, width_ratios=[_DEPTH, _COLUMNS, _COLUMNS])
+    figure = beside(10, 4.6, [_DEPTH, _COLUMNS, _COLUMNS])
+    w, x, y = figure.axes
     for row in range(_ROWS):
         for place in range(0, _DEPTH, 2):
-            color = FOUR_COLORS[place % 8 // 2]
+            color = NEIGHBOURS[place % 8 // 2]
             w.add_patch(rectangle(place, row, 2, 1, color))
             _write(w, place + 1, row + 0.5, lane_of(row, place))
     for row, place in held:
         if place % 2 == 0:
-            frame = rectangle(place, row, 2, 1, "none", "black")
-            frame.set(linewidth=2.5, zorder=3)
-            w.add_patch(frame)
+            frame(w, place, row, 2, 1)
     for axes in (x, y):
         for row in range(_ROWS):
-            color = FOUR_COLORS[row % 8 // 2] if axes is x else FOUR_COLORS[0]
+            color = NEIGHBOURS[row % 8 // 2] if axes is x else SUM
             for column in range(_COLUMNS):
-                axes.add_patch(rectangle(column, row, 1, 1, color if column == 0 else _GREY))
+                axes.add_patch(rectangle(column, row, 1, 1, color if column == 0 else IDLE))
     w.set(title="16 rows of W: the lane that holds each pair", xlabel="k", ylabel="n")
     x.set(title="x, and 7 copies", ylabel="k")
     y.set(title="sums, and 7 copies", ylabel="n")

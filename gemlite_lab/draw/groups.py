@@ -3,10 +3,9 @@
 from itertools import groupby
 
 from gemlite_edu.kernels.plan import codes_per_group
-from gemlite_lab.draw.canvas import PALE, canvas, display_png, rectangle
+from gemlite_lab.draw.canvas import NEIGHBOURS, canvas, display_png, rectangle
 
 _LANES = 32
-_COLORS = (*PALE, "#B5E3D1", "#EBCBDD")
 _ROW_HEIGHT = 0.26  # inches
 _LANES_FOR_A_NAME = 3  # "group 12" fits into as many
 
@@ -58,7 +57,7 @@ def _draw(rows, title):
     figure, axes = canvas(10, 0.8 + _ROW_HEIGHT * len(rows))
     for j, runs in enumerate(rows):
         for group, lane, lanes in runs:
-            color = _COLORS[group % len(_COLORS)]
+            color = NEIGHBOURS[group % len(NEIGHBOURS)]
             axes.add_patch(rectangle(lane, j, lanes, 1, color))
             text = f"group {group}" if lanes >= _LANES_FOR_A_NAME else group
             axes.text(lane + lanes / 2, j + 0.5, text, ha="center", va="center", fontsize=8)

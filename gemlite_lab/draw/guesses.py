@@ -2,9 +2,9 @@
 
 from itertools import groupby
 
-from gemlite_lab.draw.canvas import COLORS, INK, display_svg
+from gemlite_lab.draw.canvas import MARK, SERIES, display_svg
 
-_RIGHT, _WRONG = COLORS[4], COLORS[1]
+_RIGHT, _WRONG = SERIES[4], MARK
 _FARTHEST = 100  # times too high or low; what is farther lies on the edge
 _TICKS = (2, 5, 10, 30, 100)
 
@@ -42,7 +42,7 @@ def _draw_far(axes, multiples):
         return min(max(times, bottom), top)
 
     axes.axhspan(1 / 2, 2, color=_RIGHT, alpha=0.18, linewidth=0)
-    axes.axhline(1, color=INK, linewidth=1)
+    axes.axhline(1, color="black", linewidth=1)
     for number, (low, middle, high) in enumerate(multiples, 1):
         color = _RIGHT if low <= 1 <= high else _WRONG
         marker = "^" if middle > top else "v" if middle < bottom else "o"
@@ -80,7 +80,7 @@ def by_sureness(said):
 
 
 def _draw_sure(axes, said):
-    axes.plot([0, 100], [0, 100], "--", color=INK, linewidth=1)
+    axes.plot([0, 100], [0, 100], "--", color="black", linewidth=1)
     axes.text(22, 60, "you may\nbe surer", ha="center", va="center", fontsize=9)
     axes.text(36, 12, "too sure", ha="center", va="center", fontsize=9)
     for sure, right, count in by_sureness(said):

@@ -2,8 +2,9 @@
 
 import torch
 
-from gemlite_lab.draw.canvas import FOUR_COLORS, box, canvas, display_png, rectangle
+from gemlite_lab.draw.canvas import NEIGHBOURS, box, canvas, display_png, frame, write
 
+_COLORS = NEIGHBOURS[2], NEIGHBOURS[3], NEIGHBOURS[0]  # of sign, exponent and fraction
 _FIELDS = {"sign": range(15, 16), "exponent": range(10, 15), "fraction": range(10)}
 _BITS = 16
 _BIAS = 15
@@ -22,15 +23,13 @@ def half_bits(halves, code_at=None):
         print(f"{row.label:{width}}  {row.fields()}  reads {row.reads}")
     figure, axes = canvas(10, 0.9 + 0.42 * len(rows))
     for y, row in enumerate(rows):
-        for name, color in zip(_FIELDS, FOUR_COLORS, strict=False):
+        for name, color in zip(_FIELDS, _COLORS, strict=True):
             for bit in _FIELDS[name]:
                 box(axes, _BITS - 1 - bit, y, 1, color, str(row.bits >> bit & 1), fontsize=10)
         if code_at and row.label in code_at:
             low, count = code_at[row.label]
-            frame = rectangle(_BITS - low - count, y, count, 1, "none", "black")
-            frame.set(linewidth=2, zorder=3)
-            axes.add_patch(frame)
-        axes.text(_READS_AT, y + 0.5, row.formula, va="center", fontsize=10)
+            frame(axes, _BITS - low - count, y, count, 1)
+        write(axes, _READS_AT, y + 0.5, row.formula, fontsize=10)
     _label(axes, rows)
     display_png(figure, f"The sign, exponent and fraction of {', '.join(row.told for row in rows)}")
 
@@ -59,7 +58,7 @@ class _Row:
 def _label(axes, rows):
     axes.set(xlim=(0, _BITS + 7.5), ylim=(len(rows), -0.8))
     for name, bits in _FIELDS.items():
-        axes.text(_BITS - 1 - (bits[0] + bits[-1]) / 2 + 0.5, -0.4, name, ha="center", va="center")
+        write(axes, _BITS - 0.5 - (bits[0] + bits[-1]) / 2, -0.4, name, ha="center")
     axes.set_xticks([_BITS - 0.5 - bit for bit in (15, 10, 8, 4, 0)], [15, 10, 8, 4, 0])
     axes.set_yticks([y + 0.5 for y in range(len(rows))], [row.label for row in rows])
     axes.set_xlabel("bit", loc="left")

@@ -3,11 +3,20 @@
 import torch
 
 from gemlite_edu.packing.int4_pairs import CODE_RANGES, Int4Pairs
-from gemlite_lab.draw.canvas import PALE, box, counted, display_png, rectangle, stacked
+from gemlite_lab.draw.canvas import (
+    INK,
+    NEIGHBOURS,
+    box,
+    counted,
+    display_png,
+    frame,
+    rectangle,
+    stacked,
+)
 
 _BYTE_BITS = 8
 _LARGEST = (4, 8)  # bytes of an output, outputs: a larger picture would not be readable
-_TURN_COLORS = ("#B5E3D1", "#EBCBDD")
+_TURN_COLORS = NEIGHBOURS[2:]
 _HATCHES = ("", "//")
 
 
@@ -99,11 +108,9 @@ def _draw(packed, nibbles, products, name):
     top, *others = figure.axes
     for (k, n), (address, code) in nibbles.items():
         left = _BYTE_BITS * (address.row + 1) - address.shift - Int4Pairs.nbits
-        box(top, left, n, Int4Pairs.nbits, PALE[k % 2], f"k = {k}, n = {n}\ncode {code}")
+        box(top, left, n, Int4Pairs.nbits, NEIGHBOURS[k % 2], f"k = {k}, n = {n}\ncode {code}")
     for row, n in _bytes_of(range(N), range(2 * rows)):
-        frame = rectangle(_BYTE_BITS * row, n, _BYTE_BITS, 1, "none", "black")
-        frame.set_linewidth(1.5)
-        top.add_patch(frame)
+        frame(top, _BYTE_BITS * row, n, _BYTE_BITS, 1, INK, linewidth=1.5)
     top.set_title(f"{name}: bits 7-4 of a byte on the left, bits 3-0 on the right")
     for axes, (product, turns) in zip(others, products.items(), strict=True):
         _draw_turns(axes, product, turns)

@@ -2,9 +2,8 @@
 
 from gemlite_edu.packing import WarpInterleaved
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
-from gemlite_lab.draw.canvas import PALE, box, display_png, stacked
+from gemlite_lab.draw.canvas import IDLE, LANE, OTHERS, box, display_png, stacked
 
-_OTHERS, _PADDING = "#EEEEEE", "#BDBDBD"
 _MOST_STEPS = 6
 
 
@@ -43,10 +42,10 @@ def _draw(K, lane, held):
     above, below = figure.axes
     for step in range(steps):
         for other in range(WARP_SIZE):
-            color = PALE[0] if other == lane else _OTHERS
+            color = LANE if other == lane else OTHERS
             box(above, other, step, 1, color, str(step * WARP_SIZE + other), fontsize=7)
         for field, k in enumerate(held[step]):
-            color = PALE[0] if k < K else _PADDING
+            color = LANE if k < K else IDLE
             box(below, field, step, 1, color, f"k={k}" if k < K else "0")
     above.set(xlim=(0, WARP_SIZE), ylim=(steps, 0), title="the words of a row: number of each word")
     above.set_xticks([lane + 0.5], [f"lane {lane}"])

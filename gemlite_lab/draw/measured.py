@@ -4,11 +4,8 @@ from functools import wraps
 from itertools import cycle, product
 
 from gemlite_lab.bench import measurements
-from gemlite_lab.draw.canvas import COLORS
+from gemlite_lab.draw.canvas import SERIES
 
-GRID = "#E5E5E5"
-PNG_COLORS = 256  # with fewer, the colours of many lines would tint the greys
-_COLORS = (*COLORS, "#555555", "#882255")
 _MARKERS = "osD^vPX*<>pdh8"
 _DASHES = ("-", "--", ":")
 _COLUMNS = 100  # of text, at most
@@ -79,7 +76,7 @@ def in_lines(rows, key=label):
 
 def colors(rows):
     """{label: its colour}; many labels repeat colours."""
-    return dict(zip(in_lines(rows), cycle(_COLORS), strict=False))
+    return dict(zip(in_lines(rows), cycle(SERIES), strict=False))
 
 
 def looks(rows):
@@ -96,7 +93,6 @@ def looks(rows):
             "color": color,
             "marker": marker,
             "linestyle": dash,
-            "markeredgecolor": "white",
             "markersize": 13 if marker == "*" else 10,
         }
         for (name, color), (dash, marker) in zip(

@@ -1,11 +1,10 @@
 """A picture of one tensor-core instruction, m16n8k16: what its 32 lanes hold of A, B and C."""
 
-from gemlite_lab.draw.canvas import FOUR_COLORS, display_png, rectangle
+from gemlite_lab.draw.canvas import NEIGHBOURS, OTHERS, beside, display_png, rectangle
 
 _WARP_SIZE = 32
 _SHAPES = {"A": (16, 16), "B": (16, 8), "C": (16, 8)}
 _AXES = {"A": ("k", "row"), "B": ("column", "k"), "C": ("column", "row")}
-_OTHERS, _INK_OF_OTHERS = "#EEEEEE", "#555555"
 
 
 def mma(lane):
@@ -37,11 +36,8 @@ def registers(name, lane):
 
 
 def _draw(lane):
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.5, 5.9), dpi=80, layout="constrained")
-    panels = figure.subplots(1, 3, width_ratios=[columns for _, columns in _SHAPES.values()])
-    for axes, (name, (rows, columns)) in zip(panels, _SHAPES.items(), strict=True):
+    figure = beside(10, 5.2, [columns for _, columns in _SHAPES.values()])
+    for axes, (name, (rows, columns)) in zip(figure.axes, _SHAPES.items(), strict=True):
         for other in range(_WARP_SIZE):
             for i, elements in enumerate(registers(name, other)):
                 _draw_register(axes, name, i, elements, other, other == lane)
@@ -56,9 +52,9 @@ def _draw(lane):
 def _draw_register(axes, name, i, elements, lane, is_chosen):
     (top, left), (bottom, right) = elements[0], elements[-1]
     height, width = bottom - top + 1, right - left + 1
-    color = FOUR_COLORS[i] if is_chosen else _OTHERS
+    color = NEIGHBOURS[i] if is_chosen else OTHERS
     axes.add_patch(rectangle(left, top, width, height, color))
     label = f"{name.lower()}[{i}]" if is_chosen else lane
-    style = {"weight": "bold"} if is_chosen else {"color": _INK_OF_OTHERS}
+    weight = "bold" if is_chosen else "normal"
     middle = left + width / 2, top + height / 2
-    axes.text(*middle, label, ha="center", va="center", fontsize=6.5, **style)
+    axes.text(*middle, label, ha="center", va="center", fontsize=6.5, weight=weight)

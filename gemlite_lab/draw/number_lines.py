@@ -2,7 +2,7 @@
 
 import torch
 
-from gemlite_lab.draw.canvas import COLORS, display_png, stacked
+from gemlite_lab.draw.canvas import SERIES, display_png, stacked
 
 _PART = 16  # the second picture shows the numbers below a 16th of the largest
 
@@ -12,9 +12,9 @@ def number_lines(formats, values, name):
 
     formats: {label: 1-D tensor of its finite numbers}. values: a 1-D tensor, drawn as fractions of
     its largest size. name: the name of the values. Below, the lines from 0 to a 16th of the end,
-    if a format has numbers there. It prints the distance of neighbours next to 0 and next to the
-    end, as a fraction of the end, and how many numbers lie in that 16th. Raises ValueError for no
-    formats, or values all 0.
+    if a format has numbers there. It prints how far the two numbers nearest to 0 are apart, and
+    the two largest, as parts of the end, and with the lower lines how many numbers each shows.
+    Raises ValueError for no formats, or values all 0.
     """
     if not formats:
         raise ValueError("formats must name at least one format, got none")
@@ -23,18 +23,20 @@ def number_lines(formats, values, name):
     inner = {
         label: ((line > 0) & (line <= 1 / _PART)).sum().item() for label, line in lines.items()
     }
+    has_inner = any(inner[label] for label in formats)
     for label in formats:
         line = lines[label]
-        above_0, top = line[line > 0][0], line[-1] - line[-2]
+        one, other = line[line.abs().argsort()[:2]]
         print(
-            f"{label:>5}: {len(line)} numbers; gap next to 0: 1/{1 / above_0:,.0f} of the largest, "
-            f"next to the largest: 1/{1 / top:.0f}; from 0 to 1/{_PART}: {inner[label]}"
+            f"{label:>5}: {len(line)} numbers; the two nearest to 0 are "
+            f"{(one - other).abs():.2g} apart, the two largest {line[-1] - line[-2]:.2g}"
+            + (f"; {inner[label]} between 0 and 1/{_PART}" if has_inner else "")
         )
     small = (lines[name].abs() <= 1 / _PART).sum()
     print(f"{name}: {small} of {len(lines[name])} are within 1/{_PART} of the largest")
 
     ends = {(-1, 1): "as part of the largest"}
-    if any(inner[label] for label in formats):
+    if has_inner:
         ends[0, 1 / _PART] = f"from 0 to 1/{_PART} of the largest"
     figure = stacked(10, 0.6 * len(ends) + 0.45 * len(ends) * len(lines), [1] * len(ends))
     for axes, (span, title) in zip(figure.axes, ends.items(), strict=True):
@@ -53,7 +55,9 @@ def _as_part(numbers, label):
 def _draw(axes, lines, ends, title):
     for row, line in enumerate(lines.values()):
         shown = line[(line >= ends[0]) & (line <= ends[1])]
-        axes.vlines(shown.numpy(), row - 0.36, row + 0.36, color=COLORS[row % 6], linewidth=0.8)
+        axes.vlines(
+            shown.numpy(), row - 0.36, row + 0.36, color=SERIES[row % len(SERIES)], linewidth=0.8
+        )
     margin = (ends[1] - ends[0]) / 100
     axes.set(xlim=(ends[0] - margin, ends[1] + margin), ylim=(len(lines) - 0.5, -0.5), title=title)
     axes.set_yticks(range(len(lines)), lines)

@@ -2,11 +2,9 @@
 
 from collections import namedtuple
 
-from gemlite_lab.draw.canvas import FOUR_COLORS, counted, display_png, rectangle, stacked
+from gemlite_lab.draw.canvas import INK, LANE, SUM, counted, display_png, rectangle, stacked
 
 Turn = namedtuple("Turn", "warp asked came began ended")
-
-_WAY, _WORK = FOUR_COLORS[0], FOUR_COLORS[1]
 
 
 def overlap(cases, turns, latency, work):
@@ -49,10 +47,10 @@ def _draw(found, end):
     for axes, (label, listed), warps in zip(figure.axes, found.items(), heights, strict=True):
         for turn in listed:
             way, took = turn.came - turn.asked, turn.ended - turn.began
-            axes.add_patch(rectangle(turn.asked, turn.warp, way, 0.45, _WAY))
-            axes.add_patch(rectangle(turn.began, turn.warp + 0.45, took, 0.45, _WORK))
+            axes.add_patch(rectangle(turn.asked, turn.warp, way, 0.45, LANE))
+            axes.add_patch(rectangle(turn.began, turn.warp + 0.45, took, 0.45, SUM))
         axes.set(xlim=(0, end), ylim=(warps, -0.1))
-        axes.set_title(label, fontsize=10, loc="left")
+        axes.set_title(label, fontsize=10, loc="left", color=INK)
         axes.set_yticks([w + 0.45 for w in range(warps)], [f"warp {w}" for w in range(warps)])
         axes.tick_params(length=0, labelsize=8)
         axes.set_xticks([])

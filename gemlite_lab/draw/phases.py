@@ -1,19 +1,30 @@
 """A picture of block 0 between its barriers."""
 
-from gemlite_lab.draw.canvas import FOUR_COLORS, canvas, counted, display_png, legend, rectangle
+from gemlite_lab.draw.canvas import (
+    GLOBAL,
+    GLOBAL_STORE,
+    IDLE,
+    INK,
+    SHARED,
+    SHARED_STORE,
+    canvas,
+    counted,
+    display_png,
+    legend,
+    rectangle,
+    write,
+)
 
 # {kind: its index in Phase.requests, and its colour}, in the order in which data moves.
 _KINDS = {
-    "global loads": (0, FOUR_COLORS[0]),
-    "shared stores": (3, FOUR_COLORS[1]),
-    "shared loads": (2, FOUR_COLORS[2]),
-    "global stores": (1, FOUR_COLORS[3]),
+    "global loads": (0, GLOBAL),
+    "shared stores": (3, SHARED_STORE),
+    "shared loads": (2, SHARED),
+    "global stores": (1, GLOBAL_STORE),
 }
-_NONE = "#F2F2F2"
 _GAP = 0.5  # between phases, in columns
 _PHASE_WIDTH = len(_KINDS) + _GAP
 _MOST_WITH_NUMBERS = 8  # phases
-_DOTS_PER_INCH = 160
 _MOST_WARPS = 8
 _LABEL_ROWS = 2
 _LABEL_HEIGHT = 0.7  # in warps
@@ -52,7 +63,7 @@ def _print_table(report, warps):
 
 def _draw(phases, shown):
     labels = _LABEL_HEIGHT * _LABEL_ROWS * (len(phases) > 1)
-    figure, axes = canvas(10, 1.0 + 0.27 * (shown + labels), _DOTS_PER_INCH)
+    figure, axes = canvas(10, 1.0 + 0.27 * (shown + labels))
     barriers = []
     for number, phase in enumerate(phases):
         start = number * _PHASE_WIDTH
@@ -70,7 +81,7 @@ def _draw(phases, shown):
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     handles = [rectangle(0, 0, 1, 1, color, label=kind) for kind, (_, color) in _KINDS.items()]
-    legend(figure, [*handles, rectangle(0, 0, 1, 1, _NONE, label="no request")])
+    legend(figure, [*handles, rectangle(0, 0, 1, 1, IDLE, label="no request")])
     what = f"{counted(shown, 'warp')} of block 0 in {counted(len(phases), 'phase')}"
     display_png(figure, f"Requests of {what}, from barrier to barrier")
 
@@ -78,7 +89,7 @@ def _draw(phases, shown):
 def _draw_warp(axes, warp, start, counts, with_numbers):
     """One cell for each kind of request."""
     for column, (i, color) in enumerate(_KINDS.values()):
-        axes.add_patch(rectangle(start + column, warp - 0.4, 1, 0.8, color if counts[i] else _NONE))
+        axes.add_patch(rectangle(start + column, warp - 0.4, 1, 0.8, color if counts[i] else IDLE))
         if counts[i] and with_numbers:
             axes.text(start + column + 0.5, warp, counts[i], ha="center", va="center", fontsize=8)
 
@@ -95,8 +106,8 @@ def _draw_barriers(axes, barriers, total, shown):
         if rows and place not in labelled:
             top -= _LABEL_HEIGHT * (rows[-1] + 1)
             side = "right" if is_left else "left"
-            axes.text(at, top, f" {place} ", fontsize=8, ha=side, va="top")
+            write(axes, at, top, f" {place} ", fontsize=8, ha=side, va="top")
             taken = [max(end, at) for end in taken]
             taken[rows[-1]] = begin + width
             labelled.add(place)
-        axes.vlines(at, top, shown - 0.5, color="black", linewidth=1)
+        axes.vlines(at, top, shown - 0.5, color=INK, linewidth=1)

@@ -1,9 +1,7 @@
 """A picture of the words that a Triton program loads: a tile, plane by plane."""
 
-from gemlite_lab.draw.canvas import PALE, canvas, display_png, rectangle
+from gemlite_lab.draw.canvas import IDLE, NEIGHBOURS, canvas, display_png, rectangle
 
-_COLORS = (*PALE, "#B5E3D1", "#EBCBDD")
-_PADDING_COLOR = "#E6E6E6"
 _ROW_HEIGHT = 0.26  # inches
 
 
@@ -54,7 +52,7 @@ def _draw(planes, layout, title):
     figure, axes = canvas(10, 0.8 + _ROW_HEIGHT * len(planes))
     for field, plane in enumerate(planes):
         for word, k in enumerate(plane):
-            color = _PADDING_COLOR if k is None else _COLORS[_group_of(k, layout) % len(_COLORS)]
+            color = IDLE if k is None else NEIGHBOURS[_group_of(k, layout) % len(NEIGHBOURS)]
             axes.add_patch(rectangle(word, field, 1, 1, color))
             if k is not None:
                 axes.text(word + 0.5, field + 0.5, k, ha="center", va="center", fontsize=8)

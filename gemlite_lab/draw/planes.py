@@ -1,12 +1,11 @@
 """A picture of codes cut into bit planes."""
 
 from gemlite_edu.packing import BitPlanes3
-from gemlite_lab.draw.canvas import PALE, canvas, display_png, rectangle
+from gemlite_lab.draw.canvas import NEIGHBOURS, canvas, display_png, frame, rectangle
 
 _LANES = 32
 _WORD_BITS = 32
 _NAMES = ("low 2 bits", "high bit")
-_MARK = "#D55E00"
 
 
 def planes(lane=0, code=3):
@@ -50,12 +49,10 @@ def _draw(words, bits_in, marked):
         for i, (k, plane, shift) in enumerate(pieces):
             bits = bits_in[plane]
             left = _WORD_BITS - shift - bits
-            axes.add_patch(rectangle(left, row + 0.1, bits, 0.8, PALE[i % 2]))
+            axes.add_patch(rectangle(left, row + 0.1, bits, 0.8, NEIGHBOURS[i % 2]))
             axes.text(left + bits / 2, row + 0.5, k, ha="center", va="center", fontsize=7)
             if k == marked:
-                frame = rectangle(left, row + 0.1, bits, 0.8, "none", edge=_MARK)
-                frame.set(linewidth=2.5, zorder=3)
-                axes.add_patch(frame)
+                frame(axes, left, row + 0.1, bits, 0.8)
     axes.set(xlim=(0, _WORD_BITS), ylim=(len(words), 0))
     axes.set_title(f"the k of each piece; framed: k = {marked}, in two words")
     names = [f"word {col}\n{_NAMES[pieces[0][1]]}" for col, pieces in words.items()]

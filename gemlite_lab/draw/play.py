@@ -66,18 +66,21 @@ def _page(report, record):
     places, code = _code(record)
     return page(
         title=_title(record),
-        frames=[frame_of(step) for step in steps],
+        steps=steps,
+        frames=[frame_of(step, record.window.warp) for step in steps],
         headings=[_heading(step, record) for step in steps],
         details=[details(step) for step in steps],
         code=code,
-        line_of=[places.get(step.place, -1) for step in steps],
+        lines_of=[_lines_of(step, places) for step in steps],
         note=_note(report, record),
     )
 
 
 def _heading(step, record):
     first, last = record.steps[0].number, record.steps[-1].number
-    return f"Step {step.number} ({first}–{last}): {heading(step)}"
+    has_phases = any(each.op == "barrier" for each in record.steps)
+    phase = f", phase {step.phase + 1}" * has_phases
+    return f"Step {step.number} ({first}–{last}){phase}: {heading(step, record.window.warp)}"
 
 
 def _note(report, record):
@@ -92,10 +95,17 @@ def _note(report, record):
     return ""
 
 
+def _lines_of(step, places):
+    """Where the excerpt has the step's line, then those that call its function."""
+    calling = [place for _, place in step.calls if place != step.place]
+    return [places[place] for place in (step.place, *calling) if place in places]
+
+
 def _code(record):
     """({place: its line in the excerpt}, [(number, text)]) of lines at and around the steps."""
     every, used = list(record.lines), {step.place for step in record.steps}
-    wanted = {
+    calling = {place for step in record.steps for _, place in step.calls}
+    wanted = {i for i, place in enumerate(every) if place in calling} | {
         near
         for i, place in enumerate(every)
         if place in used

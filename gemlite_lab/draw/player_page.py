@@ -1,13 +1,20 @@
-"""The page of a player: HTML and SVG that show the first frame without scripts.
-
-Buttons and slider carry their scripts as attributes, and find their parts within their own player:
-so any number of players works in one page, without ids.
-"""
+"""The page of a player: HTML and SVG that show the first frame without scripts."""
 
 import json
 from html import escape
 
-from gemlite_lab.draw.canvas import COLORS, FOUR_COLORS, INK, PALE
+from gemlite_lab.draw.canvas import (
+    ASKED,
+    COPY,
+    GLOBAL,
+    GLOBAL_STORE,
+    LANE,
+    MARK,
+    SHARED,
+    SHARED_STORE,
+    SUM,
+    WAITING,
+)
 from gemlite_lab.draw.frames import (
     BOX,
     CELLS_HEIGHT,
@@ -17,18 +24,23 @@ from gemlite_lab.draw.frames import (
     LANES_HEIGHT,
     LANES_TOP,
 )
+from gemlite_lab.draw.player_script import KEYS, SHOW
+from gemlite_lab.draw.track import stride, track
 
 _LANES = 32
-_GREY = "#D9D9D9"
+_INK = "#000000"  # on the fills
 _FILLS = {  # of draw.timeline, for requests
-    "g": FOUR_COLORS[0],
-    "S": FOUR_COLORS[1],
-    "s": FOUR_COLORS[2],
-    "G": FOUR_COLORS[3],
-    "m": _GREY,
+    "g": GLOBAL,
+    "S": SHARED_STORE,
+    "s": SHARED,
+    "G": GLOBAL_STORE,
+    "a": COPY,
+    "c": WAITING,
+    "x": SUM,
+    "m": LANE,
 }
-_PATHS = {"plain": _GREY, "served": PALE[0], "waits": PALE[1], "asked": COLORS[5]}
-_LINES = {"lines": "currentColor", "other": COLORS[5]}  # of draw.shuffle_tree: another lane's
+_PATHS = {"plain": LANE, "served": LANE, "waits": WAITING, "asked": ASKED}
+_LINES = {"lines": "currentColor", "other": ASKED}  # of draw.shuffle_tree: another lane's
 _TEXTS = {
     "wrong": LANES_TOP - 3,
     "index": LANES_TOP + 13,
@@ -36,62 +48,41 @@ _TEXTS = {
     "cell": CELLS_TOP + 11,
     "number": CELLS_TOP + CELLS_HEIGHT + 13,
 }
-_SMALL = {"index": ' font-size="8.5"'}
+_SMALL = dict.fromkeys(("index", "value", "cell"), ' font-size="8.5"')
 _WRITES_IN_BOX = ("index", "value")
 _HEIGHT = CELLS_TOP + CELLS_HEIGHT + 36
-_HERE = "rgba(230,159,0,0.35)"  # behind the line of the step
-_SHOW = """
-const root=this.closest('.gemlite-play'),all=JSON.parse(root.dataset.frames),
-at=all.frames[this.value],text=n=>all.texts[at[n]],
-each=(name,change)=>root.querySelectorAll('.'+name).forEach(change);
-all.texts_of.forEach((name,n)=>{const labels=text(n).split('|');
-each(name,(e,i)=>{e.textContent=labels[i]})});
-all.paths_of.forEach((name,n)=>
-each(name,e=>e.setAttribute('d',text(all.texts_of.length+n))));
-const doing=text(at.length-3);
-each('lane',(e,i)=>{const color=all.fills[doing[i]];e.setAttribute('fill',color||'none');
-e.setAttribute('stroke-dasharray',doing[i]=='w'?'3':'none')});
-all.in_box.forEach(name=>each(name,(e,i)=>
-e.setAttribute('fill',all.fills[doing[i]]?all.ink:'currentColor')));
-each('under',e=>{e.textContent=text(at.length-2)});
-each('code',(e,i)=>{e.style.background=i==at[at.length-1]?all.here:'none'});
-const said=root.querySelectorAll('.step')[this.value].querySelector('b').textContent;
-each('said',e=>{e.textContent=said});this.setAttribute('aria-valuetext',said);
-root.querySelector('svg').setAttribute('aria-label',said)
-""".replace("\n", "")
-_KEYS = (
-    "if(['ArrowLeft','ArrowRight'].includes(event.key)){"
-    "const s=this.querySelector('input');event.key=='ArrowLeft'?s.stepDown():s.stepUp();"
-    "s.oninput();event.preventDefault()}"
-)
+_HERE = "rgba(213,94,0,0.3)"  # behind the line of the step
+_CALLING = "rgba(213,94,0,0.1)"  # behind the lines that call its function
 _BUTTON = "font:inherit;color:inherit;background:transparent;border:1px solid;border-radius:4px"
 
 
-def page(title, frames, headings, details, code, line_of, note):
+def page(title, steps, frames, headings, details, code, lines_of, note):
     """The HTML of a player.
 
-    frames: `Frame`s; headings, details: the words of each. code: the kernel's lines, as
-    (number, text); line_of: for each frame the place in `code`, or -1. note: a sentence, or "".
+    frames: `Frame`s of the steps; headings, details: the words of each. code: the kernel's lines,
+    as (number, text); lines_of: for each frame places in `code`, that of its line and those of the
+    lines that call its function. note: a sentence, or "".
     """
     first_fault = next((i for i, words in enumerate(headings) if "WRONG" in words), None)
     parts = [
         f'<div class="gemlite-play" role="group" aria-label="{escape(title)}" '
-        f"data-frames='{_data(frames, line_of)}' onkeydown=\"{escape(_KEYS)}\" "
+        f"data-frames='{_data(frames, lines_of)}' onkeydown=\"{escape(KEYS)}\" "
         'style="max-width:1024px;font-family:sans-serif;font-size:13px">',
         '<div class="said" aria-live="polite" style="min-height:2.6em">'
         f"{escape(headings[0])}</div>",
         _picture(frames[0], headings[0]),
+        track(steps, [_kind(frame) for frame in frames], _FILLS),
         _controls(len(frames), headings[0], first_fault),
         _legend(frames),
         f"<p>{escape(note)}</p>" if note else "",
-        _code(code, line_of[0]),
+        _code(code, lines_of[0]),
         _twin(headings, details),
         "</div>",
     ]
     return "\n".join(filter(None, parts))
 
 
-def _data(frames, line_of):
+def _data(frames, lines_of):
     """The frames as lists of numbers of texts, because most texts come again and again."""
     texts = {}
 
@@ -104,9 +95,9 @@ def _data(frames, line_of):
             *(number(getattr(frame, name)) for name in (*_PATHS, *_LINES)),
             number(frame.doing),
             number(frame.under),
-            line,
+            number(",".join(map(str, lines))),
         ]
-        for frame, line in zip(frames, line_of, strict=True)
+        for frame, lines in zip(frames, lines_of, strict=True)
     ]
     data = {
         "frames": rows,
@@ -115,11 +106,18 @@ def _data(frames, line_of):
         "paths_of": [*_PATHS, *_LINES],
         "in_box": _WRITES_IN_BOX,
         "fills": _FILLS,
-        "ink": INK,
+        "ink": _INK,
         "here": _HERE,
+        "calling": _CALLING,
+        "stride": stride(frames),
     }
     compact = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return compact.replace("&", "&amp;").replace("'", "&#39;").replace("<", "&lt;")
+
+
+def _kind(frame):
+    """What lanes of a frame do, of those that take part."""
+    return next((letter for letter in frame.doing if letter in _FILLS), "-")
 
 
 def _picture(frame, said):
@@ -162,9 +160,9 @@ def _lane(lane, letter):
 
 def _text_color(name, letter):
     if name == "cell":
-        return INK
+        return _INK
     is_filled = name in _WRITES_IN_BOX and letter in _FILLS
-    return INK if is_filled else COLORS[5] if name == "wrong" else "currentColor"
+    return _INK if is_filled else MARK if name == "wrong" else "currentColor"
 
 
 def _controls(count, said, first_fault):
@@ -183,7 +181,7 @@ def _controls(count, said, first_fault):
         + button("◀", "previous step", "s.stepDown()")
         + button("▶", "next step", "s.stepUp()")
         + f'<input type="range" min="0" max="{count - 1}" value="0" aria-label="step" '
-        f'aria-valuetext="{escape(said)}" oninput="{escape(_SHOW)}" style="flex:1">'
+        f'aria-valuetext="{escape(said)}" oninput="{escape(SHOW)}" style="flex:1">'
         f"{to_fault}</div>"
     )
 
@@ -193,14 +191,17 @@ def _legend(frames):
     lanes = [(color, KINDS[letter]) for letter, color in _FILLS.items() if letter in used]
     below = []
     if any(frame.asked for frame in frames):
-        below += [(COLORS[5], "bytes asked for"), (PALE[1], "bytes moved, not asked for")]
+        below += [(ASKED, "bytes asked for"), (WAITING, "bytes moved, not asked for")]
     if any(frame.served for frame in frames):
-        below += [(PALE[0], "a cell that its bank delivers"), (PALE[1], "a cell that waits")]
+        below += [(LANE, "a cell that its bank delivers"), (WAITING, "a cell that waits")]
     above = f"Lanes, with the element and its value: {_squares(lanes)}"
     above += " dashed: wait for others" * ("w" in used) + " empty: take no part" * bool(
         used & {*"e-"}
     )
     rest = f"<br>Below: {_squares(below)}" if below else ""
+    if any(frame.other for frame in frames):
+        rest += "<br>Blue lines: to another lane's value, or to what another warp has written"
+    rest += "<br>Strip: all steps, in their phases and functions; framed: this one"
     return f'<div style="margin:6px 0">{above}{rest}</div>'
 
 
@@ -213,12 +214,15 @@ def _squares(named):
 
 
 def _code(code, here):
+    backgrounds = dict.fromkeys(here, _CALLING) | dict.fromkeys(here[:1], _HERE)
     lines = "".join(
-        f'<span class="code" style="background:{_HERE if place == here else "none"}">'
+        f'<span class="code" style="background:{backgrounds.get(place, "none")}">'
         f"{escape(f'{number:>4}  {text}')}\n</span>"
         for place, (number, text) in enumerate(code)
     )
-    return f'<pre style="overflow:auto;color:inherit;background:none">{lines}</pre>'
+    style = "overflow:auto;max-height:24em;color:inherit;background:none"
+    label = 'tabindex="0" role="region" aria-label="lines of the kernel"'  # it may scroll
+    return f'<pre {label} style="{style}">{lines}</pre>'
 
 
 def _twin(headings, details):

@@ -1,12 +1,12 @@
 """Histograms and curves of numbers."""
 
-from gemlite_lab.draw.canvas import COLORS, canvas, display_png
+from gemlite_lab.draw.canvas import SERIES, canvas, display_png
 
 
 def histogram(series, xlabel, title):
     """Overlaid histograms of {label: 1-D tensor}; prints the range and spread of each."""
     figure, axes = canvas(10, 3)
-    for (label, values), color in zip(series.items(), COLORS, strict=False):
+    for (label, values), color in zip(series.items(), SERIES, strict=False):
         values = values.double().flatten()
         print(
             f"{label}: min {values.min():.3g}, max {values.max():.3g}, "
@@ -25,7 +25,7 @@ def curves(x, series, xlabel, ylabel, title):
     print(f"{xlabel:>24} " + " ".join(f"{value:>9g}" for value in x))
     for i, (label, values) in enumerate(series.items()):
         print(f"{label:>24} " + " ".join(f"{value:>9.3g}" for value in values))
-        axes.plot(x, values, color=COLORS[i], marker=markers[i], label=label)
+        axes.plot(x, values, color=SERIES[i], marker=markers[i], label=label)
     axes.set(xlabel=xlabel, ylabel=ylabel, yscale="log", title=title)
     axes.legend()
     display_png(figure, f"{title}: {ylabel} over {xlabel} for {', '.join(series)}")

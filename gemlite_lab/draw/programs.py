@@ -1,10 +1,19 @@
 """A picture of a vector: in CUDA a thread for each number, in Triton a program for each block."""
 
-from gemlite_lab.draw.canvas import COLORS, FOUR_COLORS, canvas, display_png, rectangle
+from gemlite_lab.draw.canvas import (
+    IDLE,
+    INK,
+    NEIGHBOURS,
+    canvas,
+    display_png,
+    frame,
+    on,
+    rectangle,
+    write,
+)
 
 _MOST_PROGRAMS, _MOST_NUMBERS = 4, 24
 _GAP = 0.6
-_DOTS_PER_INCH = 140
 _ROOM = 0.16  # of a cell, around what belongs together
 
 
@@ -34,23 +43,23 @@ def programs(N, BLOCK):
 
 def _draw(N, BLOCK, count):
     width = count * BLOCK + (count - 1) * _GAP
-    figure, axes = canvas(10, 3.1, _DOTS_PER_INCH)
-    axes.text(0, 0.2, f"CUDA: {count * BLOCK} threads. Each has one number", fontsize=10)
-    axes.text(0, 3.2, f"Triton: {count} programs. Each has a block of {BLOCK}", fontsize=10)
+    figure, axes = canvas(10, 3.1)
+    write(axes, 0, 0.2, f"CUDA: {count * BLOCK} threads. Each has one number", fontsize=10)
+    write(axes, 0, 3.2, f"Triton: {count} programs. Each has a block of {BLOCK}", fontsize=10)
     for i in range(count * BLOCK):
         x = i + i // BLOCK * _GAP
-        color = FOUR_COLORS[i // BLOCK] if i < N else "white"
+        color = NEIGHBOURS[i // BLOCK] if i < N else IDLE
         _cell(axes, x, 1.0, i, color)
-        axes.add_patch(_frame(x, 0.7, 1, 1.5))
+        _frame(axes, x, 0.7, 1, 1.5)
         label = "thread" if BLOCK * count <= _MOST_NUMBERS // 2 else ""
-        axes.text(x + 0.5, 0.92, label, ha="center", va="center", fontsize=7)
+        write(axes, x + 0.5, 0.92, label, ha="center", fontsize=7)
         _cell(axes, x, 4.1, i, color)
     for number in range(count):
         x = number * (BLOCK + _GAP)
-        axes.add_patch(_frame(x, 3.6, BLOCK, 1.7))
+        _frame(axes, x, 3.6, BLOCK, 1.7)
         what = f"program {number}: one block i"
-        axes.text(x + BLOCK / 2, 3.87, what, ha="center", va="center", fontsize=9)
-    axes.text(0, 6.1, f"white: i is not below N = {N}; `if` or mask keeps it away", fontsize=9)
+        write(axes, x + BLOCK / 2, 3.87, what, ha="center", fontsize=9)
+    write(axes, 0, 6.1, f"grey: i is not below N = {N}; `if` or mask keeps it away", fontsize=9)
     axes.set(xlim=(-0.3, width + 0.3), ylim=(6.3, -0.4))
     axes.axis("off")
     display_png(
@@ -61,13 +70,9 @@ def _draw(N, BLOCK, count):
 
 
 def _cell(axes, x, y, i, color):
-    edge = "white" if color != "white" else "#999999"
-    axes.add_patch(rectangle(x + _ROOM, y + 0.05, 1 - 2 * _ROOM, 1, color, edge))
-    axes.text(x + 0.5, y + 0.55, f"i = {i}", ha="center", va="center", fontsize=8)
+    axes.add_patch(rectangle(x + _ROOM, y + 0.05, 1 - 2 * _ROOM, 1, color))
+    write(axes, x + 0.5, y + 0.55, f"i = {i}", ha="center", fontsize=8, color=on(color))
 
 
-def _frame(x, y, width, height):
-    inset = _ROOM / 2
-    frame = rectangle(x + inset, y, width - 2 * inset, height, "none", COLORS[0])
-    frame.set_linewidth(1.3)
-    return frame
+def _frame(axes, x, y, width, height):
+    frame(axes, x + _ROOM / 2, y, width - _ROOM, height, INK, linewidth=1.3)

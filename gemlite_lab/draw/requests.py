@@ -6,21 +6,24 @@ A cell is the 4 bytes that a bank delivers at once; CUDA's documents call it a w
 from collections import defaultdict
 
 from gemlite_lab.draw.canvas import (
-    COLORS,
-    PALE,
+    ASKED,
+    GRID,
+    INK,
+    LANE,
+    WAITING,
     box,
     counted,
     display_png,
     legend,
     rectangle,
     stacked,
+    write,
 )
 
 _WARP_SIZE = 32
 _SECTOR_BYTES = 32
 _BANKS = 32
 _BANK_BYTES = 4
-_GREY = "#999999"
 _LEGEND_HEIGHT = 0.3  # inches, like all heights
 
 
@@ -89,9 +92,9 @@ class SectorPicture:
     @staticmethod
     def legend():
         return [
-            rectangle(0, 0, 1, 1, COLORS[5], label="bytes asked for"),
-            rectangle(0, 0, 1, 1, PALE[1], label="bytes moved, not asked for"),
-            _dots([], [], "white", _GREY, "inactive lane"),
+            rectangle(0, 0, 1, 1, ASKED, label="bytes asked for"),
+            rectangle(0, 0, 1, 1, WAITING, label="bytes moved, not asked for"),
+            _dots([], [], "none", INK, "inactive lane"),
         ]
 
     def draw(self, axes, scale):
@@ -103,21 +106,21 @@ class SectorPicture:
 
         corners = [place(number * _SECTOR_BYTES) for number in self.numbers]
         asked = [(place(byte), scale / _SECTOR_BYTES) for byte in sorted(self.asked)]
-        axes.broken_barh([(x, scale) for x in corners], (-0.25, 0.25), color=PALE[1])
-        axes.broken_barh(asked, (-0.25, 0.25), color=COLORS[5], linewidth=0.7)
+        axes.broken_barh([(x, scale) for x in corners], (-0.25, 0.25), color=WAITING)
+        axes.broken_barh(asked, (-0.25, 0.25), color=ASKED, linewidth=0.7)
         for x in corners:
             axes.add_patch(rectangle(x, -0.25, scale, 0.25, "none"))
         for lane, first in self.bytes_of.items():
             last = place(first + self.bytes_each - 1) + scale / _SECTOR_BYTES
             middle = (place(first) + last) / 2
-            axes.plot([lane + 0.5, middle], [1, 0], color=COLORS[0], linewidth=0.8)
+            axes.plot([lane + 0.5, middle], [1, 0], color=ASKED, linewidth=0.8)
         self._draw_lanes(axes)
 
     def _draw_lanes(self, axes):
         active = [lane + 0.5 for lane in self.bytes_of]
         inactive = [lane + 0.5 for lane in range(self.lanes) if lane not in self.bytes_of]
-        axes.add_line(_dots(inactive, [1] * len(inactive), "white", _GREY))
-        axes.add_line(_dots(active, [1] * len(active), COLORS[0], COLORS[0]))
+        axes.add_line(_dots(inactive, [1] * len(inactive), "none", INK))
+        axes.add_line(_dots(active, [1] * len(active), ASKED, ASKED))
         first, end = (self.numbers[i] * _SECTOR_BYTES for i in (0, -1))
         gaps = "" if self._width == self.cost else ", gaps left out"
         axes.set_xlabel(f"bytes {first:,} to {end + _SECTOR_BYTES - 1:,}{gaps}")
@@ -198,10 +201,8 @@ class BankPicture:
     @staticmethod
     def legend():
         return [
-            rectangle(
-                0, 0, 1, 1, PALE[0], label="a cell with the lane that asks for it, ×n: n lanes"
-            ),
-            rectangle(0, 0, 1, 1, PALE[1], label="a cell that waits: its bank was busy"),
+            rectangle(0, 0, 1, 1, LANE, label="a cell with the lane that asks for it, ×n: n lanes"),
+            rectangle(0, 0, 1, 1, WAITING, label="a cell that waits: its bank was busy"),
         ]
 
     def draw(self, axes, scale):
@@ -210,18 +211,18 @@ class BankPicture:
             for bank, cells in enumerate(phase):
                 for turn, lanes in enumerate(cells.values()):
                     label = str(lanes[0]) if len(lanes) == 1 else f"×{len(lanes)}"
-                    color = PALE[min(turn, 1)]
+                    color = WAITING if turn else LANE
                     box(axes, bank, start + turn, 1, color, label, fontsize=min(7, scale * 48))
             end = start + self._wavefronts(phase)
             if self.lanes_at_once < _WARP_SIZE:
-                axes.text(32.2, (start + end) / 2, self._lanes(number), va="center", fontsize=8)
-                axes.axhline(end, color="black", linewidth=0.8)
+                write(axes, 32.2, (start + end) / 2, self._lanes(number), fontsize=8)
+                axes.axhline(end, color=INK, linewidth=0.8)
             start = end
         axes.set(xlim=(0, _BANKS), ylim=(self.cost, 0), xlabel="bank")
         axes.set_xticks([bank + 0.5 for bank in range(0, _BANKS, 4)], range(0, _BANKS, 4))
         axes.set_xticks(range(1, _BANKS), minor=True)
         axes.tick_params(which="minor", length=0)
-        axes.grid(axis="x", which="minor", color="#E5E5E5")
+        axes.grid(axis="x", which="minor", color=GRID)
         axes.set_axisbelow(True)
         step = max(1, self.cost // 8)
         numbers = ["wavefront 1", *range(1 + step, self.cost + 1, step)]

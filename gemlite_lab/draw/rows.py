@@ -1,8 +1,7 @@
 """A picture of a choice by the number of rows of x: the kernel that computes each number."""
 
-from gemlite_lab.draw.canvas import PALE, canvas, display_png, rectangle
+from gemlite_lab.draw.canvas import NEIGHBOURS, canvas, display_png, rectangle, write
 
-_COLORS = (*PALE, "#B5E3D1", "#EBCBDD", "#E5E5E5")
 _TICKS = [2**power for power in range(13)]
 _HEIGHT = 0.5  # of a bar, with the name of its kind above it
 
@@ -20,9 +19,9 @@ def rows(choices):
     names = list(dict.fromkeys(name for of in bars.values() for *_, name in of))
     figure, axes = canvas(10, 0.9 + 0.62 * len(bars))
     for row, (kind, stretches) in enumerate(bars.items()):
-        axes.text(_edge(0), row - 0.08, kind, va="bottom")
+        write(axes, _edge(0), row - 0.08, kind, va="bottom")
         for first, last, name in stretches:
-            color = _COLORS[names.index(name) % len(_COLORS)]
+            color = NEIGHBOURS[names.index(name) % len(NEIGHBOURS)]
             _draw_bar(axes, row, _edge(first - 1), _edge(last or _TICKS[-1]), color, name)
     axes.set(xscale="log", xlabel="M, rows of x")
     axes.set(xlim=(_edge(0), _edge(_TICKS[-1])), ylim=(len(bars) - 0.3, -0.5))

@@ -1,10 +1,8 @@
 """A picture of lanes that add up their values by shuffles, with half as many sums in each step."""
 
-from gemlite_lab.draw.canvas import COLORS, FOUR_COLORS, box, canvas, display_png
+from gemlite_lab.draw.canvas import ASKED, IDLE, INK, LANE, box, canvas, display_png
 
-_COUNTS, _REST = FOUR_COLORS[0], "#F2F2F2"
 _ROW = 2.2
-_DOTS_PER_INCH = 160
 
 
 def shuffle_tree(values):
@@ -28,14 +26,14 @@ def shuffle_tree(values):
 
 def _draw(rows):
     lanes = len(rows[0][1])
-    figure, axes = canvas(10, 0.5 + 0.45 * len(rows), _DOTS_PER_INCH)
+    figure, axes = canvas(10, 0.5 + 0.45 * len(rows))
     for number, (_, held) in enumerate(rows):
         for lane in range(lanes):
             counts = lane < len(held)
             label = held[lane] if counts else ""
-            box(axes, lane, number * _ROW, 0.9, _COUNTS if counts else _REST, label, fontsize=10)
+            box(axes, lane, number * _ROW, 0.9, LANE if counts else IDLE, label, fontsize=10)
         for lane in range(len(held) if number else 0):
-            for source, color in ((lane, "#999999"), (lane + len(held), COLORS[5])):
+            for source, color in ((lane, INK), (lane + len(held), ASKED)):
                 start, end = (source + 0.45, (number - 1) * _ROW + 1), (lane + 0.45, number * _ROW)
                 axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": color})
     axes.set(xlim=(0, lanes), ylim=((len(rows) - 1) * _ROW + 1.1, -0.1))

@@ -2,11 +2,12 @@
 
 from gemlite_edu.packing import Sparse1in2, unpack_sparse_1in2
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
-from gemlite_lab.draw.canvas import COLORS, PALE, box, canvas, display_png, legend, rectangle
+from gemlite_lab.draw.canvas import IDLE, NEIGHBOURS, box, canvas, display_png, legend, rectangle
 
 _CODE_BITS = Sparse1in2.nbits
 _PAIRS = Sparse1in2.pack_factor // 2  # in a word
-_GREY = "#EEEEEE"
+_KEPT = NEIGHBOURS[2]
+_POSITION, _CODE = NEIGHBOURS[3], NEIGHBOURS[0]
 
 
 def sparse_pairs(kept, n=0, start=0):
@@ -29,12 +30,12 @@ def sparse_pairs(kept, n=0, start=0):
     figure, axes = canvas(10, 1.7)
     for y, half in enumerate(halves):
         for lane, is_kept in enumerate(half):
-            color = COLORS[0] if is_kept else _GREY
+            color = _KEPT if is_kept else IDLE
             axes.add_patch(rectangle(lane, y, 1, 1, color))
     axes.set(xlim=(0, WARP_SIZE), ylim=(2, 0), xlabel="lane", title=f"row {n}: a pair is a column")
     axes.set_yticks([0.5, 1.5], names)
     axes.set_xticks([lane + 0.5 for lane in range(0, WARP_SIZE, 4)], range(0, WARP_SIZE, 4))
-    _legend(figure, {"kept": COLORS[0], "pruned": _GREY})
+    _legend(figure, {"kept": _KEPT, "pruned": IDLE})
     first = sum(halves[0])
     display_png(figure, f"Of {WARP_SIZE} pairs, {first} keep the first, {WARP_SIZE - first} not")
 
@@ -69,12 +70,12 @@ def sparse_word(W_packed, n=0, col=0):
     for p in range(_PAIRS):
         which = "first" if positions[p] else "second"
         label = f"code {found[p]} of k = {keeps[p]}, the {which}"
-        box(axes, 8 * p, 0, 1, COLORS[1], str(positions[p]))
-        box(axes, 8 * p + 1, 0, _CODE_BITS, PALE[0], label)
+        box(axes, 8 * p, 0, 1, _POSITION, str(positions[p]))
+        box(axes, 8 * p + 1, 0, _CODE_BITS, _CODE, label)
     axes.set(xlim=(0, 32), ylim=(0, 1), yticks=[])
     axes.set_title(f"word {col} of row {n}: bit 31 left, bit 0 right")
     axes.set_xticks(range(0, 33, 4), [str(32 - bit) for bit in range(0, 33, 4)])
-    _legend(figure, {"position: 1 keeps the first": COLORS[1], "7 bits of code": PALE[0]})
+    _legend(figure, {"position: 1 keeps the first": _POSITION, "7 bits of code": _CODE})
     display_png(figure, f"The four bytes of word {col} of row {n}, keeping k = {keeps}")
 
 

@@ -1,19 +1,28 @@
 """A picture of the warps of a block that read x: each from global memory, or all from a copy."""
 
-from gemlite_lab.draw.canvas import COLORS, FOUR_COLORS, canvas, display_png, rectangle
+from gemlite_lab.draw.canvas import (
+    ASKED,
+    GLOBAL,
+    INK,
+    LANE,
+    SHARED,
+    canvas,
+    display_png,
+    on,
+    rectangle,
+    write,
+)
 
 _WARPS = ("warp 0", "warp 1", "warp 2", "...", "warp 31")
-_WARP_COLOR, _COPY, _GLOBAL = FOUR_COLORS[0], FOUR_COLORS[2], FOUR_COLORS[3]
 _STEP, _WIDTH = 11, 10  # of the warps
 _PANEL = len(_WARPS) * _STEP + 4
-_DOTS_PER_INCH = 160
 
 
 def staging():
     """How x reaches the 32 warps of a block without and with a copy in shared memory."""
     print("not staged: each of the 32 warps of a block loads x from global memory")
     print("staged: the block loads x once and stores it; its 32 warps load it from shared memory")
-    figure, axes = canvas(10, 2.9, _DOTS_PER_INCH)
+    figure, axes = canvas(10, 2.9)
     for number, title in enumerate(("not staged", "staged")):
         left = number * (_PANEL + 4)
         _draw_block(axes, left, title)
@@ -36,18 +45,18 @@ def _middles(left):
 
 
 def _draw_block(axes, left, title):
-    axes.add_patch(rectangle(left, 0, _PANEL, 18, "#F5F5F5", "black"))
-    axes.text(left + 1.5, 2.2, f"a block, {title}", va="center", fontsize=10, weight="bold")
+    axes.add_patch(rectangle(left, 0, _PANEL, 18, "none", INK))
+    write(axes, left + 1.5, 2.2, f"a block, {title}", fontsize=10, weight="bold")
     for at, name in enumerate(_WARPS):
         x = left + 2.5 + at * _STEP
-        if name != "...":
-            axes.add_patch(rectangle(x, 4.5, _WIDTH, 6, _WARP_COLOR))
-        axes.text(x + _WIDTH / 2, 7.5, name, ha="center", va="center", fontsize=9)
-    _draw_memory(axes, left, 20, _GLOBAL, "global memory: x")
+        color = "none" if name == "..." else LANE
+        axes.add_patch(rectangle(x, 4.5, _WIDTH, 6, color, "none"))
+        write(axes, x + _WIDTH / 2, 7.5, name, ha="center", fontsize=9, color=on(color))
+    _draw_memory(axes, left, 20, GLOBAL, "global memory: x")
 
 
 def _draw_copy(axes, left):
-    _draw_memory(axes, left, 13.4, _COPY, "shared memory: x_shared", 3.4)
+    _draw_memory(axes, left, 13.4, SHARED, "shared memory: x_shared", 3.4)
     for x in _middles(left):
         _arrow(axes, (x, 13.4), (x, 10.5))
     _arrow(axes, (left + _PANEL / 2, 20), (left + _PANEL / 2, 16.8))
@@ -59,4 +68,4 @@ def _draw_memory(axes, left, top, color, name, height=6):
 
 
 def _arrow(axes, start, end):
-    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": COLORS[5]})
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": ASKED})

@@ -10,16 +10,18 @@ _VERBS = {  # of one lane, of several
     "atomic": ("changes atomically", "change atomically"),
     "async_load": ("copies asynchronously from", "copy asynchronously from"),
     "async_store": ("copies asynchronously to", "copy asynchronously to"),
+    "commit": ("ends a batch of its copies", "end a batch of their copies"),
+    "wait": ("waits until", "wait until"),
     "barrier": ("waits at a barrier for", "wait at a barrier for"),
     "shuffle": ("takes", "take"),
     "meet": ("meets at", "meet at"),
 }
 
 
-def heading(step):
-    """What the lanes do, what it costs, and the gravest fault."""
+def heading(step, warp=0):
+    """What the lanes of `warp` do, what it costs, whose values they load, and the gravest fault."""
     wrong = f". WRONG: {step.faults[0]}" if step.faults else ""
-    return f"{_lanes_of(step)}{_deed(step)}{wrong}"
+    return f"{_lanes_of(step)}{_deed(step)}{_by_others(step, warp)}{wrong}"
 
 
 def details(step):
@@ -31,10 +33,15 @@ def details(step):
         parts.append(_PLACES[step.space](step))
     if step.sources:
         parts.append(f"from lane: {series(step.sources)}")
+    if step.writers:
+        parts.append(f"written by thread: {series(step.writers)}")
     if step.values:
-        parts.append(f"{'gives' if step.taken else 'values'}: {series(_numbers(step.values))}")
+        parts.append(f"{_name_of_values(step)}: {series(_numbers(step.values))}")
     if step.taken:
         parts.append(f"gets: {series(_numbers(step.taken))}")
+    if step.copies:
+        counts = (f"batch {batch}: {count} copies" for batch, count in step.copies.items())
+        parts.append(f"on their way before this step: {', '.join(counts)}")
     for name in ("waiting", "ended"):
         lanes = getattr(step, name)
         if lanes:
@@ -105,14 +112,22 @@ def lane_ranges(lanes):
     >>> lane_ranges((0, 1, 2, 5))
     'lanes 0–2, 5'
     """
-    runs = []
-    for lane in lanes:
-        if runs and runs[-1][1] == lane - 1:
-            runs[-1][1] = lane
+    return runs("lane", lanes)
+
+
+def runs(noun, numbers):
+    """
+    >>> runs("warp", (0, 1, 2, 5)), runs("warp", [3])
+    ('warps 0–2, 5', 'warp 3')
+    """
+    found = []
+    for number in numbers:
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
         else:
-            runs.append([lane, lane])
-    words = ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in runs)
-    return f"lane{'s' * (len(lanes) > 1)} {words}"
+            found.append([number, number])
+    words = ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in found)
+    return f"{noun}{'s' * (len(numbers) > 1)} {words}"
 
 
 def _lanes_of(step):
@@ -124,15 +139,54 @@ def _lanes_of(step):
 def _deed(step):
     if step.op == "stop":
         return "the run stops here"
-    verb = _VERBS.get(step.op, _VERBS["meet"])[len(step.lanes) > 1]
+    several = len(step.lanes) > 1
+    verb = _VERBS.get(step.op, _VERBS["meet"])[several]
+    if step.op == "commit":
+        return verb
+    if step.op == "wait":
+        return f"{verb} {_awaited(step.left)}"
     if step.op == "barrier":
         return f"{verb} all warps of the block"
     if step.op == "shuffle":
         return f"{verb} in a shuffle the value {_whose(step.sources)}"
+    if is_instruction(step):
+        made = counted(step.merged, "shuffle")
+        return f"multiply by {step.op}, of which the simulator makes {made}"
+    if step.op == "mma_sync":
+        return f"multiply fragments by mma_sync, {_count_of_sums(step)} sums each"
     if not step.name:
         return f"{verb} {step.op}"
     width = f"{counted(step.bytes_per_lane, 'byte')} each"
     return f"{verb} {step.name}, {width}{_cost(step)}"
+
+
+def is_instruction(step):
+    """True for steps of the simulator that stand in for one instruction of a GPU."""
+    return "." in step.op
+
+
+def _awaited(left):
+    if not left:
+        return "all their copies are there"
+    return f"all their copies but the last {counted(left, 'batch')} are there"
+
+
+def _count_of_sums(step):
+    return len(next(iter(step.values.values())))
+
+
+def _by_others(step, warp):
+    """Which warps wrote what the lanes load, if not all of it is their own."""
+    warps = sorted({thread // 32 for thread in step.writers.values()})
+    if warps in ([], [warp]):
+        return ""
+    return f"; {runs('warp', warps)} wrote it"
+
+
+def _name_of_values(step):
+    if step.op == "mma_sync":
+        return "sums"
+    return "gives" if step.taken else "values"
 
 
 def _whose(sources):

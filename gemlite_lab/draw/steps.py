@@ -1,8 +1,7 @@
 """A picture of the steps that block 0 of a GEMM copies, decodes and multiplies between barriers."""
 
-from gemlite_lab.draw.canvas import FOUR_COLORS, box, canvas, display_png
+from gemlite_lab.draw.canvas import IDLE, INK, NEIGHBOURS, SUM, box, canvas, display_png
 
-_GREY = "#E6E6E6"
 _STORES_OF_A_LOAD = 4  # 16 bytes of codes are decoded to 64
 _ROWS = ("copy begins", "decoded", "multiplied", "written")
 
@@ -90,11 +89,12 @@ def _draw(named, report, count):
         for phase, listed in enumerate(named[kind]):
             for place, what in enumerate(listed):
                 is_step = isinstance(what, int)
-                color = FOUR_COLORS[what % len(FOUR_COLORS)] if is_step else _GREY
+                color = IDLE if what == "unused" else SUM
+                color = NEIGHBOURS[what % len(NEIGHBOURS)] if is_step else color
                 width = 1 / len(listed)
                 label = _label(what) if phases * len(listed) <= 20 or not is_step else f"{what}"
                 box(axes, phase + place * width, row, width, color, label)
-    axes.vlines(range(1, phases), 0, len(_ROWS), color="black", linewidth=1)
+    axes.vlines(range(1, phases), 0, len(_ROWS), color=INK, linewidth=1)
     axes.set(xlim=(0, phases), ylim=(len(_ROWS), 0))
     axes.set_xlabel("phases, from barrier to barrier; not time")
     axes.set_xticks([phase + 0.5 for phase in range(phases)], range(1, phases + 1))

@@ -1,14 +1,22 @@
 """A picture of a launch: the grid, its blocks, their warps and lanes, and who has which memory."""
 
-from gemlite_lab.draw.canvas import COLORS, FOUR_COLORS, canvas, display_png, rectangle
+from gemlite_lab.draw.canvas import (
+    GLOBAL,
+    INK,
+    LANE,
+    MARK,
+    SHARED,
+    canvas,
+    display_png,
+    rectangle,
+    write,
+)
 
 _LANES = 32
 _MOST_BLOCKS, _MOST_WARPS = 3, 4
 _MARGIN = 1.3
 _BLOCK_WIDTH = _LANES + 2 * _MARGIN
 _WARP_HEIGHT = 3.2
-_DOTS_PER_INCH = 160
-_REGISTERS, _SHARED, _GLOBAL, _CELL = FOUR_COLORS[1], FOUR_COLORS[2], FOUR_COLORS[3], FOUR_COLORS[0]
 
 
 def threads(blocks, threads, i):
@@ -43,14 +51,14 @@ def _print_levels(blocks, threads, block, thread):
 def _draw(blocks, warps, block, thread):
     width = blocks * (_BLOCK_WIDTH + _MARGIN) + _MARGIN
     height = warps * _WARP_HEIGHT + 8.5
-    figure, axes = canvas(10, 0.2 * (height + 9), _DOTS_PER_INCH)
-    axes.add_patch(rectangle(0, 0, width, height, "white", "black"))
-    axes.text(_MARGIN, 1.3, "grid", va="center", fontsize=10, weight="bold")
+    figure, axes = canvas(10, 0.2 * (height + 9))
+    axes.add_patch(rectangle(0, 0, width, height, "none", INK))
+    write(axes, _MARGIN, 1.3, "grid", fontsize=10, weight="bold")
     for number in range(blocks):
         x = _MARGIN + number * (_BLOCK_WIDTH + _MARGIN)
         _draw_block(axes, x, number, warps, height - 3.7, thread if number == block else None)
     _draw_registers(axes, width, height, warps, block, thread)
-    axes.add_patch(rectangle(0, height + 4.6, width, 2.6, _GLOBAL))
+    axes.add_patch(rectangle(0, height + 4.6, width, 2.6, GLOBAL))
     what = "global memory: the tensors; every thread of the grid reads and writes it"
     axes.text(width / 2, height + 5.9, what, ha="center", va="center", fontsize=10)
     axes.set(xlim=(-0.3, width + 0.3), ylim=(height + 7.5, -0.3))
@@ -63,17 +71,17 @@ def _draw(blocks, warps, block, thread):
 
 
 def _draw_block(axes, x, number, warps, height, thread):
-    axes.add_patch(rectangle(x, 2.5, _BLOCK_WIDTH, height, "#F5F5F5", "black"))
-    axes.text(x + _MARGIN, 3.6, f"block {number}", va="center", fontsize=10, weight="bold")
+    axes.add_patch(rectangle(x, 2.5, _BLOCK_WIDTH, height, "none", INK))
+    write(axes, x + _MARGIN, 3.6, f"block {number}", fontsize=10, weight="bold")
     for warp in range(warps):
         top = 4.6 + warp * _WARP_HEIGHT
-        axes.text(x + _MARGIN, top + 0.7, f"warp {warp}: lanes 0 to 31", va="center", fontsize=9)
+        write(axes, x + _MARGIN, top + 0.7, f"warp {warp}: lanes 0 to 31", fontsize=9)
         for lane in range(_LANES):
             is_picked = warp * _LANES + lane == thread
-            color = COLORS[5] if is_picked else _CELL
+            color = MARK if is_picked else LANE
             axes.add_patch(rectangle(x + _MARGIN + lane, top + 1.3, 1, 1.6, color))
     top = 5.1 + warps * _WARP_HEIGHT
-    axes.add_patch(rectangle(x + _MARGIN, top, _LANES, 1.6, _SHARED))
+    axes.add_patch(rectangle(x + _MARGIN, top, _LANES, 1.6, SHARED))
     axes.text(
         x + _BLOCK_WIDTH / 2, top + 0.8, "shared memory", ha="center", va="center", fontsize=9
     )
@@ -86,8 +94,8 @@ def _draw_registers(axes, width, height, warps, block, thread):
     bottom_of_cell = 4.6 + warp * _WARP_HEIGHT + 2.9
     box_width, top = 62, height + 1.2
     left = min(max(x - box_width / 2, 0), width - box_width)
-    axes.plot([x, x], [bottom_of_cell, top], color=COLORS[5], linewidth=1.5)
-    axes.add_patch(rectangle(left, top, box_width, 2.6, _REGISTERS, COLORS[5]))
+    axes.plot([x, x], [bottom_of_cell, top], color=MARK, linewidth=1.5)
+    axes.add_patch(rectangle(left, top, box_width, 2.6, LANE, MARK))
     i = block * warps * _LANES + thread
     what = f"lane {lane} of warp {warp}: its registers hold its own variables, here i = {i}"
     axes.text(left + box_width / 2, top + 1.3, what, ha="center", va="center", fontsize=10)

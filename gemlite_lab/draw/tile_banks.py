@@ -1,10 +1,8 @@
 """A picture of the banks in which the elements of a two-dimensional array in shared memory lie."""
 
-from gemlite_lab.draw.canvas import FOUR_COLORS, display_png, rectangle, stacked
+from gemlite_lab.draw.canvas import INK, LANE, OTHERS, box, display_png, stacked
 
 _BANKS = 32
-_PLAIN, _PICKED = "#F2F2F2", FOUR_COLORS[1]
-_DOTS_PER_INCH = 110
 
 
 def tile_banks(columns, rows=6, picked=0):
@@ -17,15 +15,15 @@ def tile_banks(columns, rows=6, picked=0):
     for width in columns:
         banks = [(row * width + picked) % _BANKS for row in range(rows)]
         print(f"{width} columns: column {picked} of rows 0 to {rows - 1} is in banks {banks}")
-    figure = stacked(10, (0.19 * rows + 0.45) * len(columns), [1] * len(columns), _DOTS_PER_INCH)
+    figure = stacked(10, (0.19 * rows + 0.45) * len(columns), [1] * len(columns))
     for axes, width in zip(figure.axes, columns, strict=True):
         for row in range(rows):
             for column in range(width):
-                color = _PICKED if column == picked else _PLAIN
-                axes.add_patch(rectangle(column, row, 1, 1, color))
-                bank = (row * width + column) % _BANKS
-                axes.text(column + 0.5, row + 0.5, bank, ha="center", va="center", fontsize=7)
-        axes.set_title(f"{width} columns: the bank of each element", fontsize="medium", loc="left")
+                color = LANE if column == picked else OTHERS
+                box(axes, column, row, 1, color, str((row * width + column) % _BANKS), fontsize=7)
+        axes.set_title(
+            f"{width} columns: the bank of each element", fontsize="medium", loc="left", color=INK
+        )
         axes.set(xlim=(0, max(columns)), ylim=(rows, 0), xticks=[])
         axes.set_yticks([row + 0.5 for row in range(rows)], [f"row {row}" for row in range(rows)])
         axes.tick_params(length=0, labelsize=8)

@@ -1,8 +1,7 @@
 """A picture of the steps that each block and warp of gemv_a16wn_fast takes, and in which turn."""
 
-from gemlite_lab.draw.canvas import FOUR_COLORS, box, counted, display_png, stacked
+from gemlite_lab.draw.canvas import IDLE, NEIGHBOURS, box, counted, display_png, stacked
 
-_OTHERS = "#E6E6E6"
 _MOST_BOXES = 400
 
 
@@ -47,10 +46,10 @@ def _draw(turns, block, tiles, steps):
     for tile in range(tiles):
         for step in range(steps):
             w = taken.get((tile, step))
-            color = _OTHERS if w is None else FOUR_COLORS[w % len(FOUR_COLORS)]
+            color = IDLE if w is None else NEIGHBOURS[w % len(NEIGHBOURS)]
             box(above, step, tile, 1, color, "" if w is None else f"warp {w}")
     for w, listed in turns.items():
-        color = FOUR_COLORS[w % len(FOUR_COLORS)]
+        color = NEIGHBOURS[w % len(NEIGHBOURS)]
         for turn, (tile, step) in enumerate(listed):
             box(below, turn, 2 * w, 1, color, f"{tile}, {step}")
             box(below, turn + 1, 2 * w + 1, 1, color, f"{tile}, {step}")

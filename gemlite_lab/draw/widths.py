@@ -2,7 +2,7 @@
 
 from gemlite_lab.bench import roofline
 from gemlite_lab.draw import measured
-from gemlite_lab.draw.canvas import COLORS, canvas, display_png, legend
+from gemlite_lab.draw.canvas import GRID, INK, SERIES, canvas, display_png, legend
 
 _MARKERS = "osD^vP"
 _LIMIT = "limit"
@@ -36,7 +36,7 @@ def time_against_bits(rows):
     axes.set(xlabel="bits of a weight", ylabel="µs of a call", title=title)
     axes.set(xlim=(max(packed) + 0.3, min(packed) - 0.3), ylim=(0, None))
     axes.set_xticks(packed, packed)
-    axes.grid(axis="y", color=measured.GRID)
+    axes.grid(axis="y", color=GRID)
     ends = f"{max(packed)} to {min(packed)} bits"
     display_png(figure, f"{title}: times of {len(times)} kernels from {ends}, above their limit")
 
@@ -51,8 +51,8 @@ def _one_problem(rows):
 
 def _by_kernel(rows):
     kernels = measured.in_lines(rows, lambda row: row.kernel)
-    if len(kernels) > len(COLORS):
-        raise ValueError(f"{len(kernels)} lines are too many: draw at most {len(COLORS)} kernels")
+    if len(kernels) > len(_MARKERS):
+        raise ValueError(f"{len(kernels)} lines are too many: draw at most {len(_MARKERS)} kernels")
     return kernels
 
 
@@ -83,13 +83,13 @@ def _print_times(times, widths):
 
 
 def _draw(axes, times, limits):
-    for (name, line), color, marker in zip(times.items(), COLORS, _MARKERS, strict=False):
+    for (name, line), color, marker in zip(times.items(), SERIES, _MARKERS, strict=False):
         over = {bits: us for bits, us in line.items() if bits < 16}
         if 16 in line:
             axes.axhline(line[16], color=color, linestyle="--", label=f"{name} W16")
         if over:
             axes.plot(*_sorted(over), color=color, marker=marker, markersize=9, label=name)
-    axes.plot(*_sorted(limits), color="black", linewidth=3, label=_LIMIT)
+    axes.plot(*_sorted(limits), color=INK, linewidth=3, label=_LIMIT)
 
 
 def _sorted(line):

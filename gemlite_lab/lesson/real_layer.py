@@ -29,3 +29,16 @@ def real_layer(name="ffn_up"):
 
     with safe_open(_FILE, framework="pt") as file:
         return Layer(*(file.get_tensor(f"{name}.{part}") for part in Layer._fields))
+
+
+def real_block():
+    """The feed-forward block of the same layer in float64: ffn_up, GELU, ffn_down, no gradients.
+
+    >>> real_block()(real_layer("ffn_up").activations.double()).shape
+    torch.Size([141, 384])
+    """
+    up, down = torch.nn.Linear(384, 1536), torch.nn.Linear(1536, 384)
+    for linear, name in ((up, "ffn_up"), (down, "ffn_down")):
+        layer = real_layer(name)
+        linear.load_state_dict({"weight": layer.weight, "bias": layer.bias})
+    return torch.nn.Sequential(up, torch.nn.GELU(), down).double().requires_grad_(False)

@@ -104,13 +104,21 @@ def transposed_product(
 
     interpreted_dtype: DTYPE in the interpreter; in float32 nothing is rounded.
     """
-    weight = Int4Weight(*(t.to(device) for t in (packed, scales, zeros)), group_size)
+    weight = _WithSpareRows(*(t.to(device) for t in (packed, scales, zeros)), group_size)
     with OutputsStartAsNaN() as made:
         y = fused(
             x.to(device), weight, transposed=True, config=config,
             replace={"mixed_mm_transposed": kernel}, interpreted_dtype=interpreted_dtype,
         )  # fmt: skip
     return y.cpu(), made.chunk_sums()
+
+
+class _WithSpareRows(Int4Weight):
+    """An `Int4Weight` whose scales and zeros may end with rows that belong to no k."""
+
+    def __post_init__(self):
+        scales, zeros = (t[: self.K // self.group_size] for t in (self.scales, self.zeros))
+        Int4Weight(self.packed, scales, zeros, self.group_size)
 
 
 def splitk_scales_product(

@@ -6,6 +6,7 @@ import pytest
 
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.runners.load import load
+from gemlite_lab.bench import ladder
 from gemlite_lab.bench.estimate import NotModelled, estimate
 from gemlite_lab.bench.estimate.measured_kernels import measured_kernels
 from gemlite_lab.bench.estimate.record import calibrated_on, calibration
@@ -107,6 +108,12 @@ def test_the_table_adds_up():
     assert found.us == pytest.approx(start + math.hypot(*others))
     text = str(found)
     assert all(term.name in text and term.why in text for term in found.terms)
+
+
+def test_the_title_names_the_rung():
+    rung = ladder.rungs(4)[4]
+    found = estimate(ladder.RungKernel(rung, 4), N=4096, K=4096)
+    assert found.title.startswith(f"{rung.name}, N = 4096")
 
 
 @pytest.mark.parametrize(

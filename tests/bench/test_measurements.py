@@ -101,6 +101,16 @@ def test_the_latest_of_each_kernel_and_problem_that_has_a_time_stays():
     ]
 
 
+def test_those_of_squares_are_found_by_kernel_weights_size_and_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(measurements, "FOLDER", tmp_path)
+    square = [measured("a", us, N=64, K=64) for us in (1.0, 2.0)]
+    others = [measured("a", 3.0, N=64, K=64, transposed=True), measured("a", 4.0, N=64, K=128)]
+    for row in [*square, *others]:
+        measurements.append(measurements.path_of(row.device), row)
+    found = measurements.of_squares(square[0].device)
+    assert found == {("a", square[1].weights, 64, 1): square[1]}
+
+
 def test_a_file_that_is_not_there_gives_one_sentence(tmp_path):
     with pytest.raises(
         ValueError, match="^there is no .*bench_none.csv: run make bench; there are"

@@ -142,6 +142,20 @@ def test_an_unknown_mistake_leads_to_the_hints():
     assert message.endswith('It is none of the mistakes known here; hint("pack", 1) may help.')
 
 
+def test_the_first_row_that_a_scale_is_wrong_for_is_shown():
+    def best_scale(w, nbits, candidates):
+        return 0
+
+    message = message_of("best_scale", best_scale)
+    number, w, candidates = re.search(
+        r"\nRow (\d+) has w = (\[.*?\]), nbits = 6, candidates = (\[.*\])\.\n", message
+    ).groups()
+    case = EXERCISES["best_scale"].cases()[0]
+    assert f"index_of_row[{number}] is 0" in message
+    assert json.loads(w) == case.W[int(number)].tolist()
+    assert json.loads(candidates) == case.candidates[int(number)].tolist()
+
+
 def test_only_nan_is_told_apart_from_wrong_numbers():
     text = """
 __device__ float dequant_dot(uint32_t word, const X_T* x, float zero) { return nanf(""); }

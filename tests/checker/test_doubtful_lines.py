@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from gemlite_edu.kernels.errors import KernelFault
 from gemlite_lab import CheckFailed, check
@@ -64,6 +65,24 @@ __device__ float dequant_dot(uint32_t word, const X_T* x, float zero) {
 """
     with pytest.raises(CheckFailed, match="line 5.*\n.*this is a new sum"):
         check("dequant_dot_4bit", text)
+
+
+def test_a_power_as_xor_is_pointed_out_in_python_too_and_beside_a_named_mistake():
+    def unpack(W_packed, nbits, K):
+        tiles = W_packed.reshape(len(W_packed), -1, 32)
+        fields = [tiles >> (32 - nbits * (j + 1)) for j in range(32 // nbits)]
+        codes = torch.stack(fields, 2) & 10 ^ nbits  # 2 ^ 3
+        return codes.flatten(1)[:, :K].to(torch.uint8)
+
+    with pytest.raises(CheckFailed) as caught:
+        check("unpack", unpack)
+    assert "Look at line 4, codes = torch.stack(fields, 2) & 10 ^ nbits\n" in str(caught.value)
+    assert str(caught.value).endswith("2 to the power n is 2**n.")
+    text = (RIGHT[0].parent.parent / "dequant_dot/plain.cu").read_text()
+    reversed_codes = text.replace("32 - W_NBITS * (j + 1)", "W_NBITS * j")
+    named = reversed_codes.replace("j < PACK_FACTOR", "j < PACK_FACTOR + 0 * (2 ^ 3)")
+    with pytest.raises(CheckFailed, match="exactly what comes out when(.|\n)*1 << n.$"):
+        check("dequant_dot", named)
 
 
 def test_a_line_of_the_lessons_8_bits_is_pointed_out_where_4_are_asked_for():

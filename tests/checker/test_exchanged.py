@@ -53,7 +53,9 @@ def test_a_tensor_without_room_for_an_exchange_is_refused(shape):
 @pytest.mark.parametrize(
     "key", ["t.flatten().sort().values.tolist()", "t.sum(0).tolist(), t.sum(1).tolist()"]
 )
-@pytest.mark.parametrize("name", ["pack", "unpack", "pack_sparse", "quantize_tokens"])
+@pytest.mark.parametrize(
+    "name", ["pack", "unpack", "pack_sparse", "quantize_tokens", "mxfp4_encode"]
+)
 def test_an_answer_that_keeps_results_by_a_weak_key_is_wrong(name, key):
     text = (RIGHT / name / "plain.py").read_text().replace(f"def {name}(", "def right(")
     text += KEPT_BY.format(name=name, key=key)

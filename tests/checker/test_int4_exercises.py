@@ -53,6 +53,7 @@ def test_bytes_and_scales_lie_both_ways_and_codes_are_of_both_kinds(name):
 def test_the_transposed_cases_have_what_the_text_promises():
     cut = [(case, case.config["BLOCK_K"]) for case in TRANSPOSED_CASES]
     assert all(case.group_size % block_k == 0 for case, block_k in cut)
+    assert all(len(case.scales) > case.K // case.group_size for case, _ in cut)
     assert {case.group_size // block_k for case, block_k in cut} == {1, 2, 3}
     assert any(case.N % case.config["BLOCK_N"] for case in TRANSPOSED_CASES)
     assert any(len(case.x) > case.config["BLOCK_M"] for case in TRANSPOSED_CASES)

@@ -34,6 +34,7 @@ def test_every_usual_size_is_there_and_none_is_large():
         ("unpack", 1, 4096),
         ("pack_sparse", 0, 128),
         ("quantize_tokens", 1, 4096),
+        ("mxfp4_encode", 0, 256),
     ],
 )
 def test_an_answer_that_is_wrong_for_one_usual_size_fails(name, axis, size):

@@ -212,6 +212,13 @@ def test_an_answer_without_a_call_is_told_what_is_missing():
         check("all_steps", WITHOUT_A_CALL)
 
 
+def test_garbage_that_overflows_is_not_what_came_of_it():
+    barrier = "    __syncthreads();\n"
+    with pytest.raises(CheckFailed, match="What came of it") as caught:
+        check("all_steps", text_of("as_in_the_solution").replace(barrier, ""))
+    assert "signed number" not in str(caught.value)
+
+
 def test_an_answer_that_never_ends_is_stopped(monkeypatch):
     for module in (ternary_cases, all_steps_trace):
         monkeypatch.setattr(module, "_TIME_LIMIT", 0.5)

@@ -2,10 +2,11 @@ import pytest
 import torch
 
 from gemlite_edu import load, pack_warped_int32, quantize_linear
+from gemlite_edu.packing import WarpInterleaved
 from gemlite_edu.runners import simulator
 from gemlite_edu.runners.simulator.report import Phase, Report
 from gemlite_lab import draw
-from gemlite_lab.draw import reports
+from gemlite_lab.draw import formats, reports
 from gemlite_lab.draw.requests import BankPicture, SectorPicture
 
 pytestmark = pytest.mark.usefixtures("shown")
@@ -76,12 +77,32 @@ def test_a_word_lists_its_fields_from_the_top(nbits, capsys):
     assert k.split()[1:] == [str(32 * codes + 1 + 32 * j) for j in range(codes)]
 
 
-def test_warp_words_lists_the_codes_of_each_word(capsys):
-    draw.warp_words(8, words=2)
+def test_warp_words_lists_the_fields_and_the_codes_of_a_word(shown, capsys):
+    draw.warp_words(8, word=2)
     assert capsys.readouterr().out.splitlines() == [
-        "word 0 of a row: k = 0, 32, 64, 96",
-        "word 1 of a row: k = 1, 33, 65, 97",
+        "words 0 to 31 of a row, 8-bit",
+        "bits 31-24: k = 0 to 31",
+        "bits 23-16: k = 32 to 63",
+        " bits 15-8: k = 64 to 95",
+        "  bits 7-0: k = 96 to 127",
+        "word 2: k = 2, 34, 66, 98",
     ]
+    with pytest.raises(ValueError, match="^word must be from 0 to 31, got 32$"):
+        draw.warp_words(8, word=32)
+    assert len(shown) == 1
+
+
+@pytest.mark.parametrize("nbits", [2, 3, 8])
+def test_warp_words_draws_each_code_where_the_layout_has_it(nbits, monkeypatch):
+    figures, layout = [], WarpInterleaved(nbits)
+    monkeypatch.setattr(formats, "display_png", lambda figure, _: figures.append(figure))
+    draw.warp_words(nbits)
+    texts = figures[0].axes[0].texts
+    assert len(texts) == layout.tile
+    for text in texts:
+        word, row = (int(place) for place in text.get_position())
+        address = layout.locate(0, int(text.get_text()))
+        assert (address.col, address.shift) == (word, 32 - nbits * (row + 1))
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
 from measured_rows import measured
@@ -230,6 +232,28 @@ def test_a_rung_slower_than_one_before_has_another_colour(drawn):
     assert drawn[0].axes[0].lines[0].get_xdata() == [120.0, 120.0]
 
 
+def test_rungs_of_ones_own_have_a_colour_and_a_line_from_p20_to_p80(drawn):
+    rungs = [*TWO, measured("mine", 300.0, p20_us=200.0, p80_us=500.0)]
+    draw.ladder(rungs, ["slow", "fast", "mine"], own={"mine"}, title="Mine and theirs")
+    axes = drawn[0].axes[0]
+    slow, fast, mine = (dot.get_facecolor().tolist() for dot in dots(drawn[0]))
+    assert slow == fast != mine and axes.get_title() == "Mine and theirs, W4 g128"
+    lines = [found for found in axes.collections if isinstance(found, LineCollection)]
+    assert [[200, 2], [500, 2]] in [line.get_segments()[0].tolist() for line in lines]
+    assert axes.get_xlim()[1] > 500
+    assert "yours" in [text.get_text() for text in drawn[0].legends[0].get_texts()]
+
+
+def test_numbers_below_a_long_ladder_do_not_touch(drawn):
+    draw.ladder([*TWO, measured("far", 90_000.0)], ["far", "slow", "fast"])
+    axes = drawn[0].axes[0]
+    drawn[0].draw_without_rendering()
+    left, right = axes.get_xlim()
+    ticks = axes.xaxis.get_major_ticks()
+    shown = [t.label1.get_window_extent() for t in ticks if left <= t.get_loc() <= right]
+    assert all(a.x1 < b.x0 for a, b in pairwise(shown))
+
+
 def test_rungs_that_are_not_one_row_of_one_problem_are_refused(shown):
     with pytest.raises(
         ValueError, match="^none must have 1 row, got 0: the rows are of slow, fast$"
@@ -347,6 +371,17 @@ def test_the_numbers_of_a_ladder_stand_beside_its_lines(drawn):
     draw.ladder(TWO, ["slow", "fast"], peer=measured("peer", 500.0))
     axes = drawn[0].axes[0]
     drawn[0].draw_without_rendering()
-    for text, told in zip(axes.texts, ("400.0 µs, 25% of the limit", "125.0 µs, 80%"), strict=True):
+    for text, told in zip(
+        axes.texts, ("400.0 µs, 25%", "125.0 µs, 80%", "of the limit"), strict=True
+    ):
         assert text.get_text().startswith(told)
         assert text.get_window_extent().x0 > axes.get_window_extent().x1
+
+
+def test_rungs_of_one_format_name_it_once(drawn):
+    draw.ladder(TWO, ["slow", "fast"])
+    draw.ladder([*TWO, measured("half", 500.0, weights="W16")], ["half", "fast"])
+    of_one, of_two = (figure.axes[0] for figure in drawn)
+    assert of_one.get_title().endswith(", W4 g128") and "W4" not in of_two.get_title()
+    names = [[label.get_text() for label in axes.get_yticklabels()] for axes in (of_one, of_two)]
+    assert names == [["slow", "fast"], ["half W16", "fast W4 g128"]]

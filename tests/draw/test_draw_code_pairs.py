@@ -73,7 +73,7 @@ def test_the_picture_frames_the_code_in_each_row(f, figures):
     draw.code_pairs(WORD, NEXT, f)
     (axes,) = figures[0].axes
     texts = {text.get_position(): text.get_text() for text in axes.texts}
-    frames = [patch for patch in axes.patches if patch.get_linewidth() == 2]
+    frames = [patch for patch in axes.patches if patch.get_linewidth() == 2.5]
     framed = [texts[patch.get_x() + 2, patch.get_y() + 0.5] for patch in frames]
     assert framed[:2] == [f"{f:x}", f"{8 + f:x}"]
     assert set(framed) == {f"{f:x}", f"{8 + f:x}"} and len(framed) % 2 == 0

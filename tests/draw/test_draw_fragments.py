@@ -130,7 +130,7 @@ def test_what_one_lane_holds_is_framed(lane, figures):
 
 
 def is_framed(patch):
-    return patch.get_linewidth() == 2
+    return patch.get_linewidth() == 2.5
 
 
 @pytest.mark.parametrize("lane", [-1, 32, None])

@@ -18,15 +18,21 @@ def shown(monkeypatch):
 def test_the_gaps_as_text_and_as_one_picture(shown, capsys):
     draw.number_lines({"int4": INT4, "float": FLOATS}, torch.tensor([0.5, -0.25, 8, 1]), "x")
     assert capsys.readouterr().out.splitlines() == [
-        " int4: 15 numbers; gap next to 0: 1/7 of the largest, next to the largest: 1/7; "
-        "from 0 to 1/16: 0",
-        "float: 10 numbers; gap next to 0: 1/32 of the largest, next to the largest: 1/2; "
-        "from 0 to 1/16: 1",
+        " int4: 15 numbers; the two nearest to 0 are 0.14 apart, the two largest 0.14; "
+        "0 between 0 and 1/16",
+        "float: 10 numbers; the two nearest to 0 are 0.031 apart, the two largest 0.5; "
+        "1 between 0 and 1/16",
         "x: 2 of 4 are within 1/16 of the largest",
     ]
     (picture,) = shown
     assert picture.data.startswith(b"\x89PNG") and len(picture.data) < 40_000
     assert picture.alt == "The numbers of int4, float, and x, from end to end"
+
+
+def test_without_a_number_at_0_the_gap_is_the_one_around_it(shown, capsys):
+    draw.number_lines({"even": torch.tensor([-3.0, -1, 1, 3])}, INT4, "x")
+    said = capsys.readouterr().out.splitlines()[0]
+    assert said == " even: 4 numbers; the two nearest to 0 are 0.67 apart, the two largest 0.67"
 
 
 def test_small_numbers_are_drawn_larger_only_where_a_format_has_them(shown):

@@ -44,10 +44,9 @@ def data_of(html):
     """The frames that the page's script would show, as {row of labels or paths: its text}."""
     (raw,) = re.findall(r"data-frames='([^']*)'", html)
     data = json.loads(unescape(raw))
-    names = [*data["texts_of"], *data["paths_of"], "doing", "under"]
+    names = [*data["texts_of"], *data["paths_of"], "doing", "under", "code"]
     return [
-        dict(zip(names, (data["texts"][n] for n in row), strict=False)) | {"line": row[-1]}
-        for row in data["frames"]
+        dict(zip(names, (data["texts"][n] for n in row), strict=True)) for row in data["frames"]
     ]
 
 
@@ -69,10 +68,14 @@ def test_a_frame_shows_each_lane_and_the_sectors():
     assert frame["under"] == "sectors of x, 32 bytes each"
 
 
+def shuffles(report):
+    frames = data_of(play(report).html)
+    return [frame for frame in frames if frame["under"] == "what each lane gets"]
+
+
 def test_another_offset_of_the_shuffle_changes_its_frames():
-    right = [f for f in data_of(play(recorded()).html) if f["other"]]
-    wrong = recorded(right="offset = WARP_SIZE / 2", wrong="offset = WARP_SIZE / 4")
-    changed = [f for f in data_of(play(wrong).html) if f["other"]]
+    right = shuffles(recorded())
+    changed = shuffles(recorded(right="offset = WARP_SIZE / 2", wrong="offset = WARP_SIZE / 4"))
     assert [f["other"].count("M") for f in right] == [16, 24, 28, 30, 31]
     assert [f["other"].count("M") for f in changed] == [24, 28, 30, 31]
     held = [float(value) for value in labels(right[0], "value")]
@@ -117,7 +120,9 @@ def test_the_line_of_each_step_is_marked():
         unescape(line) for line in re.findall(r'class="code"[^>]*>(.*?)\n', player.html, re.DOTALL)
     ]
     for step, frame in zip(recorded().record.steps, data_of(player.html), strict=True):
-        assert lines[frame["line"]].split(maxsplit=1)[1].strip() == step.code
+        shown = [lines[int(at)].split(maxsplit=1)[1].strip() for at in frame["code"].split(",")]
+        calling = [recorded().record.lines[place].strip() for _, place in step.calls[1:]]
+        assert shown == [step.code, *calling]
 
 
 def test_the_first_frame_shows_without_a_script():
@@ -128,7 +133,7 @@ def test_the_first_frame_shows_without_a_script():
         assert shown == labels(frame, row)
     for path in ("lines", "asked", "waits"):
         assert f'<path class="{path}" d="{frame[path]}"' in player.html
-    assert "Step 0 (0–12): all lanes load x, 2 bytes each: 2 sectors" in player.html
+    assert "Step 0 (0–12), phase 1: all lanes load x, 2 bytes each: 2 sectors" in player.html
 
 
 def test_the_page_needs_nothing_else():
@@ -148,7 +153,7 @@ def test_it_can_be_read_aloud_and_played_by_keys():
     html = play(recorded()).html
     assert 'role="group" aria-label="gemv_a16w16_shared' in html
     assert html.count('aria-live="polite"') == 1
-    for name in ("previous step", "next step", "step"):
+    for name in ("previous step", "next step", "step", "lines of the kernel"):
         assert f'aria-label="{name}"' in html
     assert "ArrowLeft" in html and "ArrowRight" in html
 

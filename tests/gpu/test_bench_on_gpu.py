@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from gemlite_edu import load
 from gemlite_edu.runners.timing import CudaGraphClock, time_replays
 from gemlite_lab.bench.candidate import Candidate, Prepared
 from gemlite_lab.bench.card import current_card
 from gemlite_lab.bench.measuring import Refused, measure
 from gemlite_lab.bench.problem import Problem, WeightFormat
+from gemlite_lab.bench.score import NoScore, score_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
 
@@ -103,3 +105,24 @@ def test_a_result_above_the_limit_is_refused(card):
     """It names eight times the weights that it reads."""
     with pytest.raises(Refused, match="it does not read them all from memory"):
         measured(card, lambda right, x, W: right(x, W), (8 * 4096, 4096))
+
+
+@pytest.mark.parametrize(("name", "nbits"), [("gemv_a16w16_shared", None), ("gemv_a16wn_fp32", 4)])
+def test_a_score_is_measured_against_the_limit_of_this_card(card, name, nbits):
+    score = score_of(load(name, nbits))
+    assert score.is_measured and score.row.device == card.name and not score.row.refused
+    assert score.row.read_gb_per_s == pytest.approx(card.read_gb_per_s, rel=0.02)
+    assert 0.01 < score.time <= 1.02
+    assert score.row.p50_us == pytest.approx(score_of(load(name, nbits)).row.p50_us, rel=0.1)
+
+
+def test_a_kernel_that_is_wrong_in_the_simulator_never_reaches_the_gpu(monkeypatch):
+    def no_run(*_):
+        raise AssertionError("it was measured")
+
+    monkeypatch.setattr("gemlite_lab.bench.score.scoring.measured_row", no_run)
+    wrong = load("gemv_a16w16_shared").with_changed_source(
+        lambda text: text.replace("sum +=", "sum -=")
+    )
+    with pytest.raises(NoScore, match="farther off than rounding allows"):
+        score_of(wrong)

@@ -260,6 +260,7 @@ def _hash_of_instrumenting():
         "endless_loops.py",
         "fills.py",
         "program_order.py",
+        "source_lines.py",
         "undefined_checks.py",
         "variables.py",
     )

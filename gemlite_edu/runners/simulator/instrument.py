@@ -8,20 +8,20 @@ bytes behind each shared array, so that an index just past the end hits no other
 
 import bisect
 import re
-import subprocess
 from collections import Counter
-from pathlib import Path
 
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.machine import STATIC_SHARED_BYTES
 from gemlite_edu.runners.simulator.program_order import JUMP, program_order
+from gemlite_edu.runners.simulator.source_lines import lines_of, run_tool
 from gemlite_edu.runners.simulator.undefined_checks import without_checks
 from gemlite_edu.runners.simulator.variables import demangled, variables_of
 
 _SHARED_GAP = 1024
 _CALL = re.compile(
     r"^\s+(?:callq?|bl)\s+(?:__tsan_((?:read|write)\w*)|__sanitizer_cov_trace_(pc)"
-    r"|sim_(barrier|count_barrier|sync_warp|vote|exchange|gather|active_mask|atomic|trap|meet_to_load|meet_to_store|multiply|copy_async"
+    r"|sim_(barrier|count_barrier|sync_warp|vote|exchange|gather|active_mask|atomic|trap|meet_to_load|meet_to_store|multiply|copy_async|close_batch"
+    r"|wait_for_copies"
     r"|memmove|memset))\b.*$",
     re.MULTILINE,
 )
@@ -38,14 +38,13 @@ _SHARED_SECTION = re.compile(
 _ARRAY_END = re.compile(r"^\s+\.(?:zero|skip|space)\s+\d+.*$", re.MULTILINE)
 _CONSTANTS = re.compile(r" sim_constant +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+) ")
 _SITE = re.compile(r"([0-9a-f]+) .* sim_site_(\d+)_(\w+?)_(\d+)_(\d+)_(\d+)$", re.MULTILINE)
-# Functions that copy a struct: they carry the struct's line, but the copying line is to blame.
-_COPY = re.compile(r"\b(\w+)::(?:\1|operator=)\(")
 _DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays besides static ones
 
 # The flags optimize as for a plain run, except where that would change or merge accesses unlike a
 # GPU's compiler, make conditional accesses unconditional, or reorder the blocks of a branch.
 INSTRUMENTED_FLAGS = (
     "-g1 -gdwarf-4 -Wtype-limits -fno-var-tracking -fsanitize=thread -fsanitize-coverage=trace-pc "
+    "-fno-omit-frame-pointer "  # a recorded step names the functions around it
     "--param=tsan-instrument-func-entry-exit=0 -fno-extern-tls-init "
     "-fsanitize=shift-exponent,signed-integer-overflow,float-cast-overflow,integer-divide-by-zero "
     "-fsanitize=bounds,object-size,unreachable,bool "
@@ -140,7 +139,7 @@ def write_sites(library, dynamic_name, shim):
     dynamic_name: the extern __shared__ array, or None. shim: the shim's folder, whose lines are
     never reported.
     """
-    symbols = _run("readelf", "--symbols", "--sections", "--wide", library)
+    symbols = run_tool("readelf", "--symbols", "--sections", "--wide", library)
     found = {
         int(s[2]): (int(s[1], 16), s[3], *map(int, s.groups()[3:])) for s in _SITE.finditer(symbols)
     }
@@ -172,33 +171,6 @@ def _bytes_read(lines, sites):
     for line, (_, what, *_) in zip(lines, sites, strict=True):
         width = re.fullmatch(r"read(\d+)", what)
         found[line] += int(width[1]) if width else 0
-    return found
-
-
-def _run(program, *arguments, text=None):
-    return subprocess.run(
-        [program, *map(str, arguments)], capture_output=True, text=True, check=True, input=text
-    ).stdout
-
-
-def lines_of(library, sites, shim):
-    """The "file:line" of each site, in the innermost function that is not the simulator's own.
-
-    sites: return addresses of calls in the library; the line of a call is that of the byte before.
-    shim: the folder of the simulator's own headers.
-    """
-    addresses = "".join(f"{site - 1:x}\n" for site in sites)
-    answer = _run("addr2line", "-i", "-f", "-C", "-a", "-e", library, text=addresses)
-    found = []
-    for frames in re.split(r"^0x[0-9a-f]+\n", answer, flags=re.MULTILINE)[1:]:
-        names, places = frames.splitlines()[::2], frames.splitlines()[1::2]
-        own = [
-            place.partition(" (discriminator")[0]
-            for name, place in zip(names, places, strict=True)
-            if not (place.startswith(str(shim)) or _COPY.search(name))
-        ]
-        file, _, line = own[0].rpartition(":") if own else ("", "", "")
-        found.append(f"{Path(file).name}:{line}" if file else "")
     return found
 
 

@@ -5,9 +5,9 @@ import re
 from gemlite_edu.kernels.calls_in_hole import reached_by_own_lines
 from gemlite_edu.runners.simulator.build import SHIM, build_with_guarded_locals
 from gemlite_edu.runners.simulator.dependence import with_own_outputs
-from gemlite_edu.runners.simulator.instrument import lines_of
 from gemlite_edu.runners.simulator.positions import where
 from gemlite_edu.runners.simulator.run import run_once
+from gemlite_edu.runners.simulator.source_lines import lines_of
 
 
 def overrun_local(library, raw, source, arguments, launch, time_limit):

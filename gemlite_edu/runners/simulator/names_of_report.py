@@ -4,8 +4,8 @@ import re
 
 from gemlite_edu.kernels.calls_in_hole import lead_to_own_line, lines_by_place
 from gemlite_edu.runners.simulator.build import SHIM
-from gemlite_edu.runners.simulator.instrument import lines_of
 from gemlite_edu.runners.simulator.report import Finding
+from gemlite_edu.runners.simulator.source_lines import frames_of, lines_of
 
 
 class Names:
@@ -37,6 +37,10 @@ class Names:
             return self.place(site)
         (place,) = lines_of(self._library, [instruction + 1], SHIM)
         return place or self.place(site)
+
+    def calls(self, returns):
+        """{address: the functions around it, as `frames_of` has them} for return addresses."""
+        return dict(zip(returns, frames_of(self._library, returns, SHIM), strict=True))
 
     @property
     def lines(self):

@@ -50,21 +50,30 @@ NO_WINDOW = Window(steps=0)
 class Step:
     """What the lanes of the warp did at one moment; dicts are by lane, of those that took part.
 
-    number: of the warp's steps, from 0. place: "file:line"; code: its text. op: "load", "store",
-    "atomic", "async_load", "async_store"; "shuffle", "vote", "match", "__syncwarp" or the name of a
-    matrix operation; "barrier"; "stop" where the run ended early. space: "global", "shared",
+    number: of the warp's steps, from 0. phase: how many barriers the block has passed. place:
+    "file:line"; code: its text. calls: the functions around it, the innermost first, as (name,
+    "file:line" where it is). op: "load", "store", "atomic"; "async_load", "async_store" of a copy,
+    "commit" of a batch of copies, "wait" for them; "shuffle", "vote", "match", "__syncwarp" or the
+    name of a matrix operation; "barrier"; "stop" where the run ended early. merged: how many steps
+    of the simulator it stands for, where a GPU has one instruction. space: "global", "shared",
     "variable", or "" where no memory is reached; name: of the tensor or array. bytes_of: {lane: its
     first byte there}. element_bytes: of the tensor, or of the array's declared type. cost: sectors
-    or wavefronts. sources: {lane: the lane whose value a shuffle gives it}. values: {lane: the
-    numbers that it loads, stores or hands over, where they are known}; an atomic operation leaves
-    them there. taken: {lane: what a shuffle gives it}. ended, waiting: the other lanes that have
-    ended, or wait for others. faults: sentences; faulty: the lanes at fault.
+    or wavefronts. sources: {lane: the lane whose value a shuffle gives it}. writers: {lane: the
+    thread of the block that wrote what it loads from shared memory}. values: {lane: the numbers
+    that it loads, stores or hands over, where they are known}; an atomic operation leaves them
+    there, and mma_sync its sums. taken: {lane: what a shuffle gives it}. left: how many batches a
+    "wait" leaves on their way. copies: {number of a batch: the warp's copies in it that are on
+    their way before this step}. ended, waiting: the other lanes that have ended, or wait for
+    others. faults: sentences; faulty: the lanes at fault.
     """
 
     number: int
     place: str
     code: str
     op: str
+    phase: int = 0
+    calls: tuple[tuple[str, str], ...] = ()
+    merged: int = 1
     space: str = ""
     name: str = ""
     bytes_per_lane: int = 0
@@ -73,8 +82,11 @@ class Step:
     lanes: tuple[int, ...] = ()
     bytes_of: dict[int, int] = field(default_factory=dict)
     sources: dict[int, int] = field(default_factory=dict)
+    writers: dict[int, int] = field(default_factory=dict)
     values: dict[int, tuple] = field(default_factory=dict)
     taken: dict[int, tuple] = field(default_factory=dict)
+    left: int = 0
+    copies: dict[int, int] = field(default_factory=dict)
     ended: tuple[int, ...] = ()
     waiting: tuple[int, ...] = ()
     faults: tuple[str, ...] = ()

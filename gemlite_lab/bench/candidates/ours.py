@@ -12,16 +12,10 @@ from gemlite_edu.kernels.gemv_fast import FAST_KERNELS
 from gemlite_edu.kernels.machine import HOPPER, machine_of
 from gemlite_edu.kernels.pair_table import pair_table
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS
-from gemlite_edu.packing import (
-    BitPlanes3,
-    Sparse1in2,
-    pack_3bit_planes,
-    pack_bitnet_2bit,
-    pack_sparse_1in2,
-    pack_warped_int32,
-)
+from gemlite_edu.packing import BitPlanes3, Sparse1in2, pack_bitnet_2bit
 from gemlite_edu.runners.load import load
 from gemlite_lab.bench.candidate import Candidate, Prepared
+from gemlite_lab.bench.operands import operands_of
 from gemlite_lab.bench.problem import kept_of
 
 _load = cache(load)
@@ -69,17 +63,7 @@ def _prepare_gemv(name, weights, problem):
         return _prepared(_load(name), (weights,))
     nbits = weights.nbits if spec.takes_nbits else None
     kernel = _load(name, nbits=nbits, group_size=problem.weights.group_size)
-    numbers = torch.int32 if torch.int8 in spec.x_dtypes else torch.float32
-    factors = weights.scales.to(numbers), weights.zeros.to(numbers)
-    return _prepared(kernel, (_packed(spec.make_layout, weights), *factors))
-
-
-def _packed(make_layout, weights):
-    if make_layout is BitPlanes3:
-        return pack_3bit_planes(weights.W_q)
-    if make_layout is Sparse1in2:
-        return pack_sparse_1in2(weights.W_q, kept_of(weights))
-    return pack_warped_int32(weights.W_q, weights.nbits)
+    return _prepared(kernel, operands_of(kernel, weights))
 
 
 _GEMVS = [

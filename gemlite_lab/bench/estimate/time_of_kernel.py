@@ -65,7 +65,8 @@ def estimate(kernel, N=4096, K=4096, M=1, device="H200"):
     found = terms(counts, card, parameters)
     us = time_of(found, is_ahead)
     rule = f"start + {'the largest' if is_ahead else 'the root of the squares'} of the others"
-    title = f"{kernel.name}, N = {N}, K = {K}, on an {device}, weights from memory:"
+    name = kernel.rung.name if is_rung else kernel.name
+    title = f"{name}, N = {N}, K = {K}, on an {device}, weights from memory:"
     return Estimate(title, us, us / factor, us * factor, found, rule)
 
 

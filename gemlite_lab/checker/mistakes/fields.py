@@ -42,7 +42,8 @@ def field_mistakes(shift, nbits, name="nbits", top_first=True):
         *sign_mistakes(nbits, top=0 if top_first else len(shift) - 1),
         *order_mistakes(len(shift), is_told_by_shift=32 % nbits == 0),
     ]
-    return without_twins([*shifts, *others]) if top_first else [*shifts, *without_twins(others)]
+    found = without_twins([*shifts, *others]) if top_first else [*shifts, *without_twins(others)]
+    return found + power_as_xor_mistakes(nbits, name)
 
 
 def mask_mistakes(nbits, name):
@@ -62,6 +63,17 @@ def mask_mistakes(nbits, name):
         "the shifted word is not masked, so that the codes above it stay in": ALL_BITS,
     }
     return [Mistake(w.format(name, name), {"mask": m}) for w, m in masks.items() if m != code]
+
+
+def power_as_xor_mistakes(nbits, name):
+    """Masks for which ^ was to raise 2 to a power; - comes before ^ where no brackets stand."""
+    code, masks = 2**nbits - 1, {"2^{0} - 1": 2 ^ (nbits - 1), "(2^{0}) - 1": (2 ^ nbits) - 1}
+    says = "the mask is {}, and ^ is XOR, no power: write (1 << {}) - 1"
+    return [
+        Mistake(says.format(how.format(name), name), {"mask": mask & ALL_BITS}, is_alone=True)
+        for how, mask in masks.items()
+        if mask != code
+    ]
 
 
 def word_mistakes(nbits, name):

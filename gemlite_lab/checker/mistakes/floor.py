@@ -97,6 +97,10 @@ def _floor_mistakes(case):
         },
         "groups": {
             "a row has group_size groups; it has K / group_size": case.group_size,
+            "a row has N / group_size groups; groups lie along K, so it has K / group_size":
+                case.N / case.group_size,
+            "the groups of all rows are multiplied by N; N * K / group_size are all there are":
+                case.N * case.K / case.group_size,
             "there is one scale and one zero per row, whatever group_size is": 1,
             "each code has a scale and a zero of its own": case.K,
             "a row has group_size / K groups; it has K / group_size": case.group_size / case.K,

@@ -11,6 +11,7 @@ from gemlite_lab.checker.mistakes.formats import FP4_DOT, INTEGER_DOT, NF4_DOT, 
 from gemlite_lab.checker.mistakes.four_codes import FOUR_CODES
 from gemlite_lab.checker.mistakes.grouped_dots import GROUPED_DOT
 from gemlite_lab.checker.mistakes.lane_sums import LANE_SUMS
+from gemlite_lab.checker.mistakes.mxfp4 import MXFP4
 from gemlite_lab.checker.mistakes.packing import PACK, UNPACK
 from gemlite_lab.checker.mistakes.pairs import PAIR, PAIR_TABLE
 from gemlite_lab.checker.mistakes.revsplitk import REVSPLITK
@@ -37,6 +38,7 @@ MODELS = {
     "attainable_tflops": ROOFLINE,
     "warp_reduce_sum": LANE_SUMS,
     "quantize_tokens": TOKENS,
+    "mxfp4_encode": MXFP4,
     "four_codes": FOUR_CODES,
     "unpack_tile": UNPACK_TILE,
     "splitk_group": SPLITK_GROUP,
@@ -49,6 +51,7 @@ MODELS = {
     "dequant_dot_4bit": WORD_DOT,
     "dequant_dot_2bit": WORD_DOT,
     "fused_gemv": WHOLE_GEMV,
+    "climb": WHOLE_GEMV,
     "scaled_dot": GROUPED_DOT,
     "bug_2": GROUPED_DOT,
     "bug_3": GROUPED_DOT,

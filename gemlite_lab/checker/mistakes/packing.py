@@ -152,6 +152,12 @@ def _mistakes_of_pack(case):
             for words, mask in masks.items()
             if mask < 2**nbits - 1
         ),
+        *(
+            Mistake(
+                m.words, {"byte": lambda codes, mask=m.parts["mask"]: codes & mask}, is_alone=True
+            )
+            for m in fields.power_as_xor_mistakes(nbits, "nbits")
+        ),
         Mistake(
             "the middle code is subtracted before the codes are packed",
             {"byte": lambda codes: codes - 2 ** (nbits - 1)},

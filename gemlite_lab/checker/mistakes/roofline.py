@@ -41,6 +41,12 @@ def _time(operations, tflops, per_second):
     return operations / (tflops * 1e12) * per_second
 
 
+def _with_ridge(case, ridge, memory, arithmetic):
+    """The limit of the memory below so many operations per byte, else that of the arithmetic."""
+    per_byte = memory * 1e3 / case.read_gb_per_s
+    return memory if per_byte < ridge else arithmetic
+
+
 def _roofline_mistakes(case):
     wrong = {
         "per_product": {
@@ -82,6 +88,7 @@ def _roofline_mistakes(case):
         },
         "memory_unit": {
             "the limit of the memory is in GFLOP/s, that of the arithmetic in TFLOP/s": 1,
+            "the limit of the memory is a million times too high: 1 TFLOP/s is 1e3 GFLOP/s": 1e3,
             "the limit of the memory is a thousand times too low: 1 TFLOP/s is 1e3 GFLOP/s": 1e-6,
             "the limit of the memory is divided by 1e12; in GFLOP/s it is divided by 1e3": 1e-12,
             "a GB is taken as 2**30 bytes; in GB/s it is 1e9": 2**30 / 1e12,
@@ -104,6 +111,12 @@ def _roofline_mistakes(case):
                 lambda memory, arithmetic: arithmetic * 1e3 / case.read_gb_per_s,
             "the ridge is taken at matmul_tflops / read_gb_per_s; a TFLOP/s has 1e3 GFLOP/s":
                 lambda memory, arithmetic: memory if memory * 1e3 < arithmetic else arithmetic,
+            "the ridge is taken at the bandwidth divided by the operations per second; it is the "
+            "other way round, P / B":
+                partial(_with_ridge, case, case.read_gb_per_s / (case.matmul_tflops * 1e3)),
+            "the ridge is taken at read_gb_per_s / matmul_tflops; it is the other way round, "
+            "P / B, and a TFLOP/s has 1e3 GFLOP/s":
+                partial(_with_ridge, case, case.read_gb_per_s / case.matmul_tflops),
         },
         "unit": {
             "the result is in GFLOP/s": 1e3,

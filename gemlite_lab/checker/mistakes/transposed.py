@@ -64,6 +64,7 @@ def _mistakes_of(case):
         "a program is taken to be a group": program,
         "the group is counted in bytes": program * block_k // 2 // size,
         "the group is the remainder of k by GROUP, not the quotient": k % size,
+        "1 is added to the group, to that of the last k too": right + 1,
         **products.shifted_groups(right, right.max()),
     }
     in_k = {

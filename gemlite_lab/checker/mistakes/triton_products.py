@@ -5,7 +5,7 @@ import torch
 from gemlite_lab.checker.mistakes import dense, products
 
 _GROUP_0_OF_TILES = (
-    f"{products.GROUP_0}, as where the number of a tile, not its k, is divided by GROUP"
+    f"{products.GROUP_0}, as where GROUP divides the number of a tile, or the stride, not a k"
 )
 
 
@@ -133,6 +133,8 @@ def _mistakes_of_scales(case):
         "the turn is left out of the group": split * block // size,
         "the split is added to the group, not to the tiles": turn * splits * block // size + split,
         "the split multiplies the turn; it is added": turn * splits * split * block // size,
+        "the split is added to SPLIT_K, so that the turn multiplies it too":
+            turn * (splits + split) * block // size,
         "the group is that of the split's next tile, SPLIT_K tiles on":
             (tile + splits) * block // size,
         "the group is counted in bytes": tile * block // 2 // size,

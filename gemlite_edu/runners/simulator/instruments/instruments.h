@@ -106,6 +106,7 @@ inline void look_for_the_loop(uintptr_t place) {
   Event& event = watch->lanes[static_cast<size_t>(block->current)].event;
   event.kind = kind;
   event.place = reinterpret_cast<uintptr_t>(place);
+  event.frame = __builtin_frame_address(0);
   event.rank = watch->sites.rank_of(event.place);
   if (kind == Event::MEETING) watch->stop_after_overrun(block->current);
   if (time_is_up) look_for_the_loop(event.place);

@@ -2,6 +2,7 @@
 #pragma once
 #include <string.h>
 
+#include <map>
 #include <vector>
 
 #include "findings.h"
@@ -20,17 +21,26 @@ struct StepFault {
   bool is_of_other;  // another thread found it, and raced with this step
 };
 
+constexpr int NO_WRITER = -1;
+
 struct RecordedStep {
   const char* what = "";
   int site = -1, object = -1;
   unsigned size = 0, cost = 0;         // bytes of a lane; sectors or wavefronts
   unsigned lanes = 0;                  // that take part
   unsigned ended = 0, waiting = 0;     // of the others
+  unsigned phase = 0;                  // barriers that the block has passed
   unsigned known = 0;                  // lanes whose value is known
   SimNumber number = SimNumber::OTHER;  // what a shuffle hands over
-  int64_t at[WARP_SIZE] = {};          // each lane's first byte in the object, or its source lane
-  unsigned char bytes[WARP_SIZE][16] = {};  // the value; for a shuffle 8 bytes given, 8 taken
+  // Each lane's first byte in the object, its source lane, or how many batches its wait may leave.
+  int64_t at[WARP_SIZE] = {};
+  int writer[WARP_SIZE];  // the thread that wrote what the lane loads from shared memory
+  unsigned char bytes[WARP_SIZE][32] = {};  // the value; for a shuffle 8 bytes given, 8 taken
+  std::vector<uintptr_t> calls;          // return addresses in the library, the innermost first
+  std::map<size_t, unsigned> copies;     // of each batch: the warp's copies that are on their way
   std::vector<StepFault> faults;
+
+  RecordedStep() { std::fill_n(writer, WARP_SIZE, NO_WRITER); }
 };
 
 class Recording {
@@ -46,6 +56,7 @@ class Recording {
 
   // The new step, or null outside the window.
   RecordedStep* begin(const char* what, int site) {
+    singles_.clear();
     is_kept_ = total >= window.first && total < window.first + window.count;
     ++total;
     if (!is_kept_) return nullptr;
@@ -53,6 +64,22 @@ class Recording {
     steps.back().what = what;
     steps.back().site = site;
     return &steps.back();
+  }
+
+  // The step of what each lane does by itself, and no lane waits: lanes that do it one after the other
+  // share it. Null outside the window.
+  template <typename Begin>
+  RecordedStep* begin_or_join(const char* what, int site, int lane, Begin begin) {
+    for (Single& single : singles_) {
+      if (single.what != what || single.site != site || single.lanes >> lane & 1) continue;
+      single.lanes |= 1u << lane;
+      return single.step < 0 ? nullptr : &steps[static_cast<size_t>(single.step)];
+    }
+    std::vector<Single> before = std::move(singles_);
+    RecordedStep* step = begin();
+    before.push_back({what, site, 1u << lane, step ? step - steps.data() : -1});
+    singles_ = std::move(before);
+    return step;
   }
 
   // Of the newest step, or of one for another object at the same instruction.
@@ -106,6 +133,13 @@ class Recording {
     const unsigned char* address = nullptr;
   };
   Store stores_[WARP_SIZE];
+  struct Single {
+    const char* what;
+    int site;
+    unsigned lanes;
+    int64_t step;  // -1 outside the window
+  };
+  std::vector<Single> singles_;  // since the last step that lanes do together
   bool is_kept_ = false;  // the newest step
 
   void note_first_fault(int64_t step) {

@@ -24,6 +24,7 @@
 struct Event {
   enum Kind { START, BASIC_BLOCK, ACCESS, MEETING } kind = START;
   uintptr_t place = 0;  // return address of the call that told us
+  const void* frame = nullptr;  // of that call
   unsigned rank = 0;    // of that call in the order of the program
   int object = -1;      // a tensor's number, or behind them a shared array's
   int64_t offset = 0;   // in the object
@@ -127,6 +128,7 @@ class Watch {
   bool is_recorded(int warp) const { return Recording::is_of(moment_.block, warp); }
   // For the recording, if it is of this warp.
   void keep_meeting(int first, unsigned mask);
+  void keep_batch(const char* what, void* place, const void* frame, size_t batches_left);
   void keep_barrier();
 
   // Lanes of a warp have passed a __syncwarp together.
@@ -198,9 +200,11 @@ class Watch {
                             const LaneClock& clock);
   bool add_output_race(const Event& event, int thread, const OutputByte& byte, uint64_t block,
                        const LaneClock& clock);
-  RecordedStep* begin_step(const char* what, uintptr_t place, int warp);
+  std::vector<uintptr_t> calls_of(int lane, uintptr_t place, const void* frame) const;
+  RecordedStep* begin_step(const char* what, uintptr_t place, const void* frame, int lane);
+  void keep_writers(RecordedStep& step, int lane, const Event& event) const;
   const unsigned char* bytes_at(const Event& event) const;
-  void keep_accesses(int warp, const int* warp_lanes, int count);
+  void keep_accesses(const int* warp_lanes, int count);
   void keep_lane(RecordedStep& step, int lane, const Event& event);
   bool has_lane_behind_loop(int warp, uintptr_t place) const;
   void count(int warp, const Event& event, const Request& request);

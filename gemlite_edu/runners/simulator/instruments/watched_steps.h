@@ -11,13 +11,33 @@ inline unsigned lanes_in_state(const std::vector<Lane>& lanes, int warp, bool (*
   return found;
 }
 
-inline RecordedStep* Watch::begin_step(const char* what, uintptr_t place, int warp) {
+// Where the functions return to that the lane is in, the innermost first, relative to the library.
+// frame: of the instrument that the innermost has called; the kernel keeps its frame pointers.
+inline std::vector<uintptr_t> Watch::calls_of(int lane, uintptr_t place, const void* frame) const {
+  std::vector<uintptr_t> found = {place - library.begin};
+  const auto* at = *static_cast<const uintptr_t* const*>(frame);
+  while (is_of_lane(lane, at) && library.contains(reinterpret_cast<const void*>(at[1]))) {
+    found.push_back(at[1] - library.begin);
+    at = reinterpret_cast<const uintptr_t*>(at[0]);
+  }
+  return found;
+}
+
+// What `lane` and others of its warp do; `frame`: of the instrument that it has called at `place`.
+inline RecordedStep* Watch::begin_step(const char* what, uintptr_t place, const void* frame, int lane) {
   RecordedStep* step = recording.begin(what, sites.site(place));
   if (!step) return nullptr;
   const std::vector<Lane>& all = block->lanes;
+  const int warp = lane / WARP_SIZE;
   step->ended = lanes_in_state(all, warp, [](State state) { return state == State::DONE; });
   step->waiting = lanes_in_state(
       all, warp, [](State state) { return state != State::DONE && state != State::READY; });
+  step->phase = epoch - first_epoch_;
+  step->calls = calls_of(lane, place, frame);
+  const size_t first = static_cast<size_t>(warp) * WARP_SIZE;
+  for (size_t i = first; i < std::min(first + WARP_SIZE, all.size()); ++i) {
+    for (const Copy& copy : copies_of[i].on_their_way) ++step->copies[copy.batch];
+  }
   return step;
 }
 
@@ -39,12 +59,12 @@ inline const unsigned char* Watch::bytes_at(const Event& e) const {
 }
 
 // One step for each object that the lanes reach, before anything is checked.
-inline void Watch::keep_accesses(int warp, const int* warp_lanes, int count_of_lanes) {
+inline void Watch::keep_accesses(const int* warp_lanes, int count_of_lanes) {
   unsigned kept = 0;
   for (int i = 0; i < count_of_lanes; ++i) {
     if (kept >> i & 1) continue;
     const Event& event = lanes[static_cast<size_t>(warp_lanes[i])].event;
-    RecordedStep* step = begin_step(name_of_access(event), event.place, warp);
+    RecordedStep* step = begin_step(name_of_access(event), event.place, event.frame, warp_lanes[i]);
     for (int j = i; j < count_of_lanes; ++j) {
       const Event& other = lanes[static_cast<size_t>(warp_lanes[j])].event;
       if (other.object != event.object || other.size != event.size) continue;
@@ -60,6 +80,7 @@ inline void Watch::keep_lane(RecordedStep& step, int lane, const Event& e) {
   step.lanes |= 1u << lane;
   step.at[lane] = e.offset;
   const unsigned char* bytes = bytes_at(e);
+  if (bytes && !e.writes && !is_tensor(e.object) && !is_variable(e.object)) keep_writers(step, lane, e);
   const bool fits = e.size <= sizeof step.bytes[lane];
   if (!bytes || !fits || e.manner == Event::ASYNC) return;
   if (e.writes) return recording.expect_store(lane, bytes);
@@ -67,21 +88,46 @@ inline void Watch::keep_lane(RecordedStep& step, int lane, const Event& e) {
   step.known |= 1u << lane;
 }
 
+inline void Watch::keep_writers(RecordedStep& step, int lane, const Event& e) const {
+  const auto array = static_cast<size_t>(e.object) - tensors.size();
+  const Access& writer = shadow_[sites.arrays[array].offset + static_cast<size_t>(e.offset)].writer;
+  const bool is_of_block = writer.epoch >= first_epoch_ && writer.thread != NOBODY;
+  if (is_of_block) step.writer[lane] = writer.thread;
+}
+
+// A lane ends a batch of its copies, or waits for all but the last `batches_left` of them.
+inline void Watch::keep_batch(const char* what, void* place, const void* frame, size_t batches_left) {
+  const int lane = block->current % WARP_SIZE;
+  if (!is_recorded(block->current / WARP_SIZE)) return;
+  const auto from = reinterpret_cast<uintptr_t>(place);
+  RecordedStep* step = recording.begin_or_join(
+      what, sites.site(from), lane, [&] { return begin_step(what, from, frame, block->current); });
+  if (!step) return;
+  step->lanes |= 1u << lane;
+  step->at[lane] = static_cast<int64_t>(batches_left);
+}
+
 // The lanes in `mask` have met, and each has what it takes from there.
 inline void Watch::keep_meeting(int first, unsigned mask) {
-  const int warp = first / WARP_SIZE;
-  if (!is_recorded(warp)) return;
+  if (!is_recorded(first / WARP_SIZE)) return;
   const Lane* met = &block->lanes[static_cast<size_t>(first)];
   const int lowest = __builtin_ctz(mask);
   const WarpOperation operation = met[lowest].operation;
-  const uintptr_t place = lanes[static_cast<size_t>(first + lowest)].event.place;
-  RecordedStep* step = begin_step(name_of(operation), place, warp);
+  const Event& event = lanes[static_cast<size_t>(first + lowest)].event;
+  RecordedStep* step = begin_step(name_of(operation), event.place, event.frame, first + lowest);
   if (!step) return;
   step->lanes = mask;
   step->waiting &= ~mask;
   step->number = operation == WarpOperation::EXCHANGE ? met[lowest].number : SimNumber::OTHER;
   for (int lane = 0; lane < WARP_SIZE; ++lane) {
     if (!(mask >> lane & 1)) continue;
+    if (operation == WarpOperation::MULTIPLY) {
+      const auto& product = *static_cast<const SimProduct*>(met[lane].matrices);
+      step->size = static_cast<unsigned>(product.m * product.n / WARP_SIZE * sizeof *product.d);
+      memcpy(step->bytes[lane], product.d, step->size);
+      step->known |= 1u << lane;
+      continue;
+    }
     step->at[lane] = met[lane].source;
     memcpy(step->bytes[lane], &met[lane].given, 8);
     memcpy(step->bytes[lane] + 8, &met[lane].taken, 8);
@@ -97,7 +143,8 @@ inline void Watch::keep_barrier() {
       lanes_in_state(all, window.warp, [](State state) { return state == State::AT_BARRIER; });
   if (!there) return;
   const size_t lowest = static_cast<size_t>(window.warp * WARP_SIZE + __builtin_ctz(there));
-  if (RecordedStep* step = begin_step("barrier", lanes[lowest].event.place, window.warp)) {
+  const Event& event = lanes[lowest].event;
+  if (RecordedStep* step = begin_step("barrier", event.place, event.frame, static_cast<int>(lowest))) {
     step->lanes = there;
     step->waiting = 0;
   }

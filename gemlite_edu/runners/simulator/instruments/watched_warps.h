@@ -40,7 +40,7 @@ inline void Watch::commit(int warp, const int* warp_lanes, int count_of_lanes) {
   ++moment_.turn;
   bool counted[WARP_SIZE] = {};
   const bool is_kept = is_recorded(warp);
-  if (is_kept) keep_accesses(warp, warp_lanes, count_of_lanes);
+  if (is_kept) keep_accesses(warp_lanes, count_of_lanes);
   recording.is_checking = is_kept;
   for (int i = 0; i < count_of_lanes; ++i) {
     check(lanes[static_cast<size_t>(warp_lanes[i])].event, warp_lanes[i]);

@@ -24,12 +24,17 @@ inline void write_finding(FILE* out, const char* word, const FindingKey& key, co
 inline void write_recording(FILE* out, const Recording& recording) {
   if (!window.count) return;
   for (const RecordedStep& s : recording.steps) {
-    fprintf(out, "step %s %d %d %u %u %d %u %u", s.what, s.site, s.object, s.size, s.cost,
-            static_cast<int>(s.number), s.ended, s.waiting);
+    fprintf(out, "step %s %d %d %u %u %d %u %u %u ", s.what, s.site, s.object, s.size, s.cost,
+            static_cast<int>(s.number), s.ended, s.waiting, s.phase);
+    for (const uintptr_t call : s.calls) fprintf(out, "%" PRIxPTR ",", call);
+    fprintf(out, " ");
+    for (const auto& [batch, copies] : s.copies) fprintf(out, "%zu:%u,", batch, copies);
+    fprintf(out, ";");
     for (int lane = 0; lane < WARP_SIZE; ++lane) {
       if (!(s.lanes >> lane & 1)) continue;
-      fprintf(out, " %d:%" PRId64 ":", lane, s.at[lane]);
-      const unsigned bytes = s.known >> lane & 1 ? s.object < 0 ? sizeof s.bytes[lane] : s.size : 0;
+      fprintf(out, " %d:%" PRId64 ":%d:", lane, s.at[lane], s.writer[lane]);
+      const unsigned size = s.size ? s.size : 2 * sizeof(uint64_t);  // of a shuffle
+      const unsigned bytes = s.known >> lane & 1 ? size : 0;
       for (unsigned i = 0; i < bytes; ++i) fprintf(out, "%02x", s.bytes[lane][i]);
     }
     fprintf(out, "\n");

@@ -62,11 +62,12 @@ struct Block {
 };
 inline thread_local Block* block = nullptr;
 
-inline bool is_own(const void* address) {
+inline bool is_of_lane(int lane, const void* address) {
   const auto* byte = static_cast<const unsigned char*>(address);
-  const unsigned char* stack = block->lanes[static_cast<size_t>(block->current)].stack_guard;
+  const unsigned char* stack = block->lanes[static_cast<size_t>(lane)].stack_guard;
   return static_cast<size_t>(byte - stack) < STACK_ROOM;
 }
+inline bool is_own(const void* address) { return is_of_lane(block->current, address); }
 
 [[gnu::always_inline]] inline void yield_to_scheduler() {
   Block& b = *block;

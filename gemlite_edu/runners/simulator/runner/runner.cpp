@@ -125,8 +125,14 @@ void sim_copy_async(void* to, const void* from, size_t bytes, size_t zero_filled
   const Copy& copy = begin_copy(to, from, bytes, zero_filled, place);
   if (watch) watch->begin_copy(copy);
 }
-void sim_close_batch() { ++own_copies().batches; }
+void sim_close_batch() {
+  if (watch) watch->keep_batch("commit", __builtin_return_address(0), __builtin_frame_address(0), 0);
+  ++own_copies().batches;
+}
 void sim_wait_for_copies(size_t batches_left) {
+  if (watch) {
+    watch->keep_batch("wait", __builtin_return_address(0), __builtin_frame_address(0), batches_left);
+  }
   deliver_copies(batches_left, [](const Copy& copy) {
     if (watch) watch->end_copy(copy);
   });
