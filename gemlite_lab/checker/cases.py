@@ -95,6 +95,27 @@ def exact_gemv(nbits, N, K, seed):
     return case
 
 
+def of_many_rows(nbits=4, N=2051, K=20, seed=5):
+    """An `exact_gemv` with one row of x, more rows of W than 64 blocks take, and the largest y."""
+    case = exact_gemv(nbits, N, K, seed)
+    x = case.x.float().sum(0, keepdim=True).half()
+    return _with_largest_y(replace(case, label=f"{nbits}-bit, M = 1, N = {N}, K = {K}", x=x))
+
+
+def of_many_tokens(nbits=4, N=3, K=20, seed=6):
+    """An `exact_gemv` with more rows of x than two blocks take, and the largest y."""
+    case = exact_gemv(nbits, N, K, seed)
+    x = torch.cat([case.x, -case.x.flip(0), case.x[:1]])
+    return _with_largest_y(replace(case, label=f"{nbits}-bit, M = {len(x)}, N = {N}, K = {K}", x=x))
+
+
+def _with_largest_y(case):
+    """The case with scales that bring the largest y of each output between 2**15 and 2**16."""
+    quanta = case.x.double() @ (case.W_q.double() - case.zeros.double()).T
+    exponents = quanta.abs().amax(0).clamp(min=1).log2().floor()
+    return replace(case, scales=(2.0 ** (15 - exponents)).float()[:, None])
+
+
 def real_gemv(nbits=4, tokens=4):
     """A `GemvCase` of a real layer, quantized per channel, with its activations as bfloat16."""
     layer = real_layer("ffn_up")

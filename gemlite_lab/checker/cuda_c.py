@@ -1,19 +1,39 @@
 """Exercises of the lesson cuda_c: ten small kernels, one row each."""
 
+import math
+
 import torch
 
 from gemlite_lab.checker.small_kernels import SmallKernel
 
+_BEYOND_16_BITS = 65_664
 
-def _floats(shape=lambda *sizes: sizes):
-    """Quarters, not 0, as floats; their sums and products are exact."""
+
+def _quarters(bits, shape=lambda *sizes: sizes):
+    """Multiples of 1/4, not 0, of so many bits."""
 
     def draw(generator, *sizes):
-        numbers = torch.randint(1, 400, shape(*sizes), generator=generator)
-        signs = torch.randint(0, 2, shape(*sizes), generator=generator) * 2 - 1
-        return numbers * signs / 4
+        numbers = torch.randint(1, 2**bits, shape(*sizes), generator=generator)
+        return numbers * _signs(generator, numbers) / 4
 
     return draw
+
+
+def _summands(generator, N, K):
+    """Multiples of 1/4 of so many bits that a sum of K of them is exact in any order."""
+    deviations = 8 * math.sqrt(K)  # a sum so far from 0 is none that anybody will see
+    return _quarters(24 - math.ceil(math.log2(deviations)))(generator, N, K)
+
+
+def _floats(generator, N):
+    """Numbers of 24 bits, from 1/2 to 2^19 in size; most sums of two need more bits."""
+    numbers = torch.randint(2**22, 2**23, (N,), generator=generator) * 2 + 1
+    exponents = torch.randint(-24, -4, (N,), generator=generator)
+    return (numbers * _signs(generator, numbers)).float() * 2.0**exponents
+
+
+def _signs(generator, like):
+    return torch.randint(0, 2, like.shape, generator=generator) * 2 - 1
 
 
 def _integers(low, high, dtype=torch.int32, shape=lambda *sizes: sizes):
@@ -25,30 +45,29 @@ def _integers(low, high, dtype=torch.int32, shape=lambda *sizes: sizes):
     return draw
 
 
-def _sixteenths(generator, N):
-    """Multiples of 1/16 as halves; every seventh is 300, and 300 * 300 exceeds 65504."""
-    numbers = torch.randint(-900, 901, (N,), generator=generator) / 16
-    numbers[::7] = 300
-    return numbers.half()
+def _halves(*large):
+    """Multiples of 1/16 as halves; two of seven numbers are near the large ones, in turn."""
+
+    def draw(generator, N):
+        numbers = torch.randint(-900, 901, (N,), generator=generator) / 16
+        near = torch.randint(0, 50, (2, N), generator=generator) / 2
+        for first, number in enumerate(large):
+            numbers[3 * first :: 7] = number + near[first, 3 * first :: 7]
+        return numbers.half()
+
+    return draw
 
 
-def _against_large_products(generator, N):
-    """Multiples of 1/16 as halves; -60000 where `_sixteenths` has 300."""
-    numbers = torch.randint(-900, 901, (N,), generator=generator) / 16
-    numbers[::7] = -60000
-    return numbers.half()
-
-
-def _fused(a, b, c):
+def _fused(a, b, c, N):
     return (a.float() * b.float() + c.float()).half()
 
 
-def _codes_in(words):
-    """The eight 4-bit codes of each word, the first one in the highest bits."""
-    return ((words[:, None] >> torch.arange(28, -1, -4, dtype=torch.int32)) & 15).flatten()
+def _codes_in(words, N):
+    """N codes of 4 bits, eight of each word, the first one in the highest bits."""
+    return ((words[:, None] >> torch.arange(28, -1, -4, dtype=torch.int32)) & 15).flatten()[:N]
 
 
-def _lane_sums(x):
+def _lane_sums(x, N):
     lanes = x.view(-1, 32)
     return lanes[:, 0] + lanes[:, 16]
 
@@ -57,9 +76,9 @@ _ROWS = (
     SmallKernel(
         name="cuda_index",
         parameters="const float* x, float* y, int N",
-        inputs={"x": _floats()},
-        right=lambda x: 2 * x,
-        launches=((64, 320), (32, 96), (128, 128)),
+        inputs={"x": _floats},
+        right=lambda x, N: 2 * x,
+        launches=((64, 320), (32, 96), (128, _BEYOND_16_BITS)),
         hints=(
             "How many threads stand in the blocks before yours? Add your own place in your block.",
             "Block 0 has elements 0 to blockDim.x - 1, block 1 the next blockDim.x of them.",
@@ -69,9 +88,9 @@ _ROWS = (
     SmallKernel(
         name="cuda_guard",
         parameters="const float* x, const float* z, float* y, int N",
-        inputs={"x": _floats(), "z": _floats()},
-        right=lambda x, z: x + z,
-        launches=((64, 1000), (64, 1), (32, 77), (128, 256)),
+        inputs={"x": _floats, "z": _floats},
+        right=lambda x, z, N: x + z,
+        launches=((64, 1000), (64, 1), (32, 77), (128, 4096)),
         hints=(
             "The last block may have threads for which there is no element. What must they do?",
             "The elements are 0 to N - 1: element N is not there.",
@@ -81,9 +100,9 @@ _ROWS = (
     SmallKernel(
         name="cuda_ratio",
         parameters="const int* total, const int* count, float* y, int N",
-        inputs={"total": _integers(-99_999, 99_999), "count": _integers(2, 99)},
-        right=lambda total, count: total.float() / count.float(),
-        launches=((64, 200), (32, 33), (128, 1)),
+        inputs={"total": _integers(-(2**24) + 1, 2**24 - 1), "count": _integers(2, 999)},
+        right=lambda total, count, N: total.float() / count.float(),
+        launches=((64, 200), (32, 33), (128, 4001)),
         hints=(
             "Dividing an int by an int gives an int. What must one of the two be before?",
             "static_cast<float>(n) is the float with the value of the int n.",
@@ -93,9 +112,9 @@ _ROWS = (
     SmallKernel(
         name="cuda_half",
         parameters="const half* a, const half* b, const half* c, half* y, int N",
-        inputs={"a": _sixteenths, "b": _sixteenths, "c": _against_large_products},
+        inputs={"a": _halves(300, -300), "b": _halves(300, 300), "c": _halves(-60_000, 60_000)},
         right=_fused,
-        launches=((64, 200), (32, 33), (128, 1)),
+        launches=((64, 200), (32, 33), (128, 4001)),
         hints=(
             "A product of two halves may be too large for a half, or need more digits than it has.",
             "Make floats of all three numbers first. Then multiply and add.",
@@ -106,12 +125,12 @@ _ROWS = (
         name="cuda_row_column",
         parameters="const float* x, const float* scale, const float* bias, float* y, int N, int K",
         inputs={
-            "x": _floats(),
-            "scale": _floats(lambda N, K: (N,)),
-            "bias": _floats(lambda N, K: (K,)),
+            "x": _quarters(9),
+            "scale": _quarters(9, lambda N, K: (N,)),
+            "bias": _quarters(9, lambda N, K: (K,)),
         },
-        right=lambda x, scale, bias: x * scale[:, None] + bias,
-        launches=((64, 20, 20), (64, 7, 50), (32, 33, 8), (128, 100, 1)),
+        right=lambda x, scale, bias, N, K: x * scale[:, None] + bias,
+        launches=((64, 20, 20), (64, 7, 300), (32, 90, 47), (128, 130, 41), (128, 300, 1)),
         hints=(
             "With K = 5, in which row and which column are elements 4, 5 and 12?",
             "How many whole rows lie before element i, and how many elements are left then?",
@@ -121,9 +140,15 @@ _ROWS = (
     SmallKernel(
         name="cuda_row_sum",
         parameters="const float* x, float* y, int N, int K",
-        inputs={"x": _floats()},
-        right=lambda x: x.sum(1),
-        launches=((64, 70, 70), (32, 5, 100), (64, 100, 3), (128, 200, 1)),
+        inputs={"x": _summands},
+        right=lambda x, N, K: x.sum(1),
+        launches=(
+            (64, 70, 70),
+            (32, 5, 300),
+            (64, 100, 3),
+            (128, 300, 1),
+            (32, 2, _BEYOND_16_BITS),
+        ),
         blocks=lambda threads, N, K: -(-N // threads),
         hints=(
             "Where does your row begin? Row 1 begins behind the K elements of row 0.",
@@ -134,9 +159,9 @@ _ROWS = (
     SmallKernel(
         name="cuda_field",
         parameters="const uint32_t* words, int* y, int N",
-        inputs={"words": _integers(-(2**31), 2**31 - 1, shape=lambda N: (N // 8,))},
+        inputs={"words": _integers(-(2**31), 2**31 - 1, shape=lambda N: (-(-N // 8),))},
         right=_codes_in,
-        launches=((64, 8 * 25), (32, 8), (128, 8 * 100)),
+        launches=((64, 200), (32, 8), (128, 4001)),
         hints=(
             "Eight codes share a word: which word has code i, and which of its eight codes is it?",
             "Code 0 of a word must move down by 28 bits, code 1 by 24, code 7 by none.",
@@ -147,8 +172,8 @@ _ROWS = (
         name="cuda_pack",
         parameters="const uint8_t* codes, uint8_t* y, int N",
         inputs={"codes": _integers(0, 15, torch.uint8, shape=lambda N: (2 * N,))},
-        right=lambda codes: codes[::2] << 4 | codes[1::2],
-        launches=((64, 200), (32, 33), (128, 1)),
+        right=lambda codes, N: codes[::2] << 4 | codes[1::2],
+        launches=((64, 200), (32, 33), (128, 4001)),
         hints=(
             "Which two codes belong to byte 0, which to byte 1, which to byte i?",
             "The first of the two moves up by the width of a code; the second stays where it is.",
@@ -158,9 +183,9 @@ _ROWS = (
     SmallKernel(
         name="cuda_lanes",
         parameters="const float* x, float* y, int N",
-        inputs={"x": _floats()},
+        inputs={"x": _floats},
         right=_lane_sums,
-        launches=((64, 640), (96, 288), (32, 32)),
+        launches=((64, 640), (96, 288), (32, 32), (128, 4096)),
         teaches="__shfl",
         hints=(
             "First every lane takes part in the shuffle. Then only one lane of each warp writes.",
@@ -171,9 +196,9 @@ _ROWS = (
     SmallKernel(
         name="cuda_reverse",
         parameters="const float* x, float* y, int N",
-        inputs={"x": _floats()},
-        right=lambda x: x.view(-1, 64).flip(1).flatten(),
-        launches=((64, 64 * 5), (64, 64), (64, 64 * 33)),
+        inputs={"x": _floats},
+        right=lambda x, N: x.view(-1, 64).flip(1).flatten(),
+        launches=((64, 64 * 5), (64, 64), (64, 64 * 260)),
         teaches="__syncthreads",
         hints=(
             "Your thread needs what another thread of its block has put into the array.",

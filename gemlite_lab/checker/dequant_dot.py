@@ -141,7 +141,7 @@ _LESSONS = {
 }  # the lesson shows the answers of the others
 
 
-def _exercise(format):
+def _exercise(format, more_cases=lambda: []):
     return Exercise(
         name=format.name,
         lesson=_LESSONS.get(format.name),
@@ -149,14 +149,18 @@ def _exercise(format):
         dtype=torch.float16,
         is_kernel=True,
         hints=_HINTS.get(format.name, _HINTS[_HOLE]),
-        cases=cache(lambda: _cases(format)),
+        cases=cache(lambda: [*_cases(format), *more_cases()]),
         fresh=partial(_fresh, format),
         expected=partial(expected, format),
         run=_run,
     )
 
 
-DEQUANT_DOT_4BIT = _exercise(linear("dequant_dot_4bit", (4,)))
+def _many_blocks():
+    return [cases.of_many_rows(), cases.of_many_tokens()]
+
+
+DEQUANT_DOT_4BIT = _exercise(linear("dequant_dot_4bit", (4,)), _many_blocks)
 DEQUANT_DOT_EXERCISES = tuple(
     _exercise(format)
     for format in (

@@ -151,20 +151,25 @@ def _of_traps(exercise, answer, case, is_named=False):
     """A sentence on the traps without which the answer would be right, empty if there are none.
 
     is_named: the mistake has a name already; traps are added to it only if all mistakes are traps.
+    A CUDA text is tried in the next cases too, where another width may contradict the sentence.
     """
     for clauses in _sets_of(exercise.traps):
         if _is_right_without(clauses, exercise, answer, case):
-            if is_named and not _is_right_without_all(exercise, answer, case):
+            if is_named and not _is_right_in_the_next_cases(exercise.traps, exercise, answer, case):
                 return ""
+            if exercise.is_kernel and not _is_right_in_the_next_cases(
+                clauses, exercise, answer, case
+            ):
+                continue
             return f"\nIt would be right if{_listed(clauses)}."
     return ""
 
 
-def _is_right_without_all(exercise, answer, case):
-    """True if nothing but the exercise's traps makes the answer wrong in the next cases."""
+def _is_right_in_the_next_cases(clauses, exercise, answer, case):
+    """True if the answer is right there without these traps."""
     cases = dropwhile(lambda other: other.label != case.label, exercise.cases())
     return all(
-        _is_right_with(exercise.traps, exercise, answer, other)
+        _is_right_with(clauses, exercise, answer, other)
         for other in islice(cases, 1, 1 + _NEXT_CASES)
     )
 

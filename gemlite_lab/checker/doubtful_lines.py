@@ -13,6 +13,10 @@ from gemlite_lab.checker.unfinished import text_of_python
 
 _POWER = re.compile(r"(?<![\w.])(2|10)\s*\^")
 _XOR = "^ is the exclusive or of the bits: 2 to the power n is "
+_OWN_ARRAY = (
+    "each thread has an array of its own there: one that others read is declared __shared__"
+)
+_BEYOND_AN_ARRAY = "whose indices go from"  # said where an index is wrong, and not whose array
 # (pattern of a line without its comment, how C reads it)
 _READ_OTHERWISE = (
     (
@@ -27,7 +31,7 @@ _READ_OTHERWISE = (
     ),
     (
         r"^\s*(?:float|half|int|X_T)\s+\w+(?:\[[^\]]*\])+\s*;",
-        "each thread has an array of its own there: one that others read is declared __shared__",
+        _OWN_ARRAY,
     ),
     (r"\b__shfl\w*\(\s*(?!FULL_WARP|0x|~|-1|\w*mask)", ORDER),
     (
@@ -46,7 +50,19 @@ _OF_EIGHT_BITS = (
     (r"\b128\b", "at 8 bits a tile is 128 wide; a word of 4-bit codes has 8 of them, for 32 lanes"),
     (r"word\s*>>\s*24\b|&\s*(255|0x[fF]{2})\b", "this takes 8 bits of the word; a code has 4"),
 )
-_OF_EXERCISE = dict.fromkeys(("fused_gemv", "climb", "dequant_dot_4bit"), _OF_EIGHT_BITS)
+_OF_ROWS = (
+    (r"\bi\s*[/%]\s*N\b", "a row has K elements: i / K is the row, and i % K the column"),
+    (
+        r"\*\s*\(?\s*1\.0*f?\s*/\s*K\b",
+        "1.0f / K is rounded, so that the product may end below a whole number: i / K is exact",
+    ),
+)
+_OF_PAIRS = ((r"<<\s*4\s*&", "& keeps the bits that both have, here none: | puts them together"),)
+_OF_EXERCISE = {
+    **dict.fromkeys(("fused_gemv", "climb", "dequant_dot_4bit"), _OF_EIGHT_BITS),
+    "cuda_row_column": _OF_ROWS,
+    "cuda_pack": _OF_PAIRS,
+}
 _BLOCK_OR_DECLARED = re.compile(
     r"[{}]|\b(?:float|double|half|X_T|SUM_T|u?int(?:32_t)?)\s+(\w+)\s*=[^=]"
 )
@@ -74,8 +90,9 @@ def doubtful_lines_named(exercise, answer):
             doubts = powers_as_xor(answer, "//", "1 << n")
         else:
             doubts = doubtful_lines(answer, exercise.name)
-        if ORDER in str(error):
-            doubts = [doubt for doubt in doubts if ORDER not in doubt]
+        for said, doubted in ((ORDER, ORDER), (_BEYOND_AN_ARRAY, _OWN_ARRAY)):
+            if said in str(error):
+                doubts = [doubt for doubt in doubts if doubted not in doubt]
         if not doubts:
             raise
         raise type(error)("\n".join([str(error), *doubts])) from None

@@ -31,8 +31,9 @@ def _cases():
         one_row_case(70, 512, seed=2),
         _with_fractions(one_row_case(33, 300, seed=3)),
         _sparse_x(5, _LONG_K, seed=0),
-        _rows(fine_gemv(_NBITS, seed=2), [0, 3, 6]),
+        cases.of_many_rows(_NBITS),
         _rows(precise_gemv(_NBITS, 33, 500, seed=1), [0, 3]),
+        _rows(fine_gemv(_NBITS, seed=2), [0, 3, 6]),
         _rows(random_gemv(_NBITS), [0, 4, 7]),
         cases.real_gemv(_NBITS, tokens=1),
     ]

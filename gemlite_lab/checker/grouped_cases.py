@@ -15,6 +15,7 @@ from gemlite_edu.packing import WarpInterleaved
 from gemlite_lab.checker.cases import BEYOND_HALF, exact_gemv
 from gemlite_lab.lesson.real_layer import real_layer
 
+_FEWEST_TILES = 4  # where each tile is one group
 _QUANTUM = 1 / 16
 _MAX_QUANTA = 2**11  # fp16 is exact up to this
 _FREE_ROW, _LARGE_X = 1, 2.0**15  # the row of x that k = 0, 1 and 2 do not meet otherwise
@@ -128,16 +129,20 @@ def with_one_group_for_all(case):
 
 
 def with_groups_of_a_tile(case):
-    """The whole tiles of the case, each of them one group; without any, the case as one group."""
+    """The whole tiles of the case, each of them one group; without any, the case as one group.
+
+    Few tiles come several times, so that no group is right by being the last.
+    """
     tile = WarpInterleaved(case.nbits).tile
     group_size = min(tile, case.W_q.shape[1])
     K = case.W_q.shape[1] // group_size * group_size
-    groups = torch.arange(K // group_size) % case.scales.shape[1]
+    times = -(-_FEWEST_TILES * tile // K) if K >= tile else 1
+    groups = torch.arange(times * K // group_size) % case.scales.shape[1]
     return replace(
         case,
         group_size=group_size,
-        W_q=case.W_q[:, :K].contiguous(),
+        W_q=case.W_q[:, :K].repeat(1, times),
         scales=case.scales[:, groups].contiguous(),
         zeros=case.zeros[:, groups].contiguous(),
-        x=case.x[:, :K].contiguous(),
+        x=case.x[:, :K].repeat(1, times),
     )

@@ -23,7 +23,7 @@ _KERNEL = SmallKernel(
         "W": lambda generator, N, K: _halves(generator, N, K),
         "x": lambda generator, N, K: _halves(generator, _ROWS_OF_X, K),
     },
-    right=lambda W, x: x.float() @ W.float().T,
+    right=lambda W, x, N, K: x.float() @ W.float().T,
     launches=((64, 96, 48), (32, 16, 16), (32, 64, 16), (128, 64, 272), (96, 48, 1040)),
     blocks=lambda threads, N, K: -(-N // _ROWS_OF_A_WARP * _WARP_SIZE // threads),
     teaches="mma(",

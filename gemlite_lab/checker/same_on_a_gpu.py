@@ -11,6 +11,7 @@ from gemlite_edu.kernels.declarations import behind_angles, closing, declaration
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.holes import code_here
 from gemlite_edu.kernels.tokens import NUMBER, STRING, WORD
+from gemlite_lab.checker.approximate_functions import is_approximate
 
 _CLOCKS = frozenset("clock clock64 __globaltimer __globaltimer_lo __globaltimer_hi".split())
 _OF_A_COMPILER = re.compile(
@@ -52,6 +53,8 @@ def _check_token(code, index, refuse):
     before = code[index - 1] if index else None
     if token.text in _CLOCKS and (before is None or before.text not in (".", "->")):
         refuse(token.line, f"asks {token.text} for the time")
+    if is_approximate(code, index):
+        refuse(token.line, f"takes {token.text}, of whose result CUDA leaves the last bits open")
     is_trait = _TRAITS.fullmatch(token.text) and after == "<"
     if token.kind == WORD and (is_trait or _OF_A_COMPILER.fullmatch(token.text)):
         refuse(token.line, f"asks for {token.text} of a type")

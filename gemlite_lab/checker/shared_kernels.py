@@ -6,6 +6,7 @@ from gemlite_lab.checker.exercise import CheckFailed
 from gemlite_lab.checker.small_kernels import SmallKernel
 
 _PIECE = 64  # elements that a block of cuda_two_buffers stages in a turn
+_BEYOND_16_BITS = 65_664
 
 
 def _fractions(bits):
@@ -17,7 +18,7 @@ def _fractions(bits):
     return draw
 
 
-def _reversed_sums(x):
+def _reversed_sums(x, N, K):
     return x.view(len(x), -1, _PIECE).flip(2).sum(1)
 
 
@@ -59,8 +60,8 @@ CUDA_TRANSPOSE = SmallKernel(
     name="cuda_transpose",
     parameters="const float* x, float* y, int N",
     inputs={"x": lambda generator, N: _fractions(20)(generator, 32, N)},
-    right=lambda x: x.T.contiguous(),
-    launches=((256, 96), (1024, 64), (128, 32), (32, 160)),
+    right=lambda x, N: x.T.contiguous(),
+    launches=((256, 96), (1024, 64), (128, 2080)),
     blocks=lambda threads, N: N // 32,
     teaches="__shared__",
     judge=_judge_requests,
@@ -79,7 +80,7 @@ CUDA_TWO_BUFFERS = SmallKernel(
     parameters="const float* x, float* y, int N, int K",
     inputs={"x": _fractions(15)},
     right=_reversed_sums,
-    launches=((64, 5, 640), (64, 33, 128), (64, 1, 64), (64, 2, 12_800)),
+    launches=((64, 5, 640), (64, 33, 128), (64, 1, 64), (64, 1, _BEYOND_16_BITS)),
     blocks=lambda threads, N, K: N,
     teaches="__shared__",
     judge=_judge_barriers,

@@ -28,7 +28,7 @@ class SmallKernel:
 
     parameters: those of the kernel, in C, which the learner keeps.
     inputs: {parameter: function of (generator, *sizes) that draws its numbers}.
-    right: function of (*the inputs) that gives y with torch, bit for bit what the kernel must give.
+    right: function of (*the inputs, *sizes) that gives the y with torch that the kernel must give.
     launches: ((threads of a block, *sizes), ...), one for each case; the first one is run a second
         time with other numbers, and once more with new numbers at each check.
     blocks: function of (threads, *sizes) that gives the blocks of the grid.
@@ -63,7 +63,7 @@ class SmallKernel:
 
     def expected(self, case):
         """The right y and no bound: it is exact."""
-        return self.right(*tensors_of(case).values()), None
+        return self.right(*tensors_of(case).values(), *case.launch.integers), None
 
     def _case(self, how, seed, suffix=""):
         threads, *sizes = how

@@ -49,13 +49,14 @@ def _fractional_case():
 
 
 def _large_case():
-    """A case, also exact, with the largest fp16 as y, and with sums up to 2**29 that cancel."""
-    x, W = torch.zeros(8, 64), torch.zeros(4, 64)
+    """A case, also exact: the largest fp16 as y, larger sums, and sums up to 2**29 that cancel."""
+    x, W = torch.zeros(8, 64), torch.zeros(6, 64)
     x[:, 3], x[:, [9, 40]], x[:, 7] = _LARGEST, -_LARGEST, torch.arange(8.0)
     W[0, 3], W[1, 3] = 1, -1
+    W[4, 3], W[5, 3] = 2, -2  # y is infinite
     W[2, [3, 9, 40, 7]] = torch.tensor([2.0, 1.0, 1.0, 1.0])
     W[3, [3, 9, 40, 7]] = torch.tensor([8192.0, 4096.0, 4096.0, 64.0])
-    return cases.PlainCase("M = 8, N = 4, K = 64, numbers up to 65504", W.half(), x.half(), True)
+    return cases.PlainCase("M = 8, N = 6, K = 64, numbers up to 65504", W.half(), x.half(), True)
 
 
 def _case_of_all_magnitudes(seed):

@@ -18,7 +18,7 @@ _NAME = "words_of_lane"
 _LAYOUT = WarpInterleaved(nbits=4)
 _NEVER = -1
 # Ragged and whole tiles, one tile and many, and neighbours at the end of a tile.
-_KS = (1280, 1000, 256, 20, 255, 257, 512, 384, 1, 4096, 14336, 66_000)
+_KS = (1280, 1000, 256, 20, 255, 257, 512, 384, 1, 4096, 14336, 66_000, 257_000)
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,23 @@ def _run(answer, row, device):
     returned = answer.run(results, [(lane, row.K) for lane in range(WARP_SIZE)])
     steps = torch.full((WARP_SIZE, row.words), _NEVER)
     for lane, listed in enumerate(returned):
-        call = f"{_NAME}({lane}, {row.K})"
-        for step, word in enumerate(_word_numbers(call, listed)):
-            _check_word(call, step, word, row.words)
-            if steps[lane, word] != _NEVER:
-                raise CheckFailed(
-                    f"{call} takes word {word} twice, in steps {steps[lane, word]} and {step}: its "
-                    "codes would count twice"
-                )
-            steps[lane, word] = step
+        step_of = _steps_of_words(f"{_NAME}({lane}, {row.K})", listed, row.words)
+        steps[lane, list(step_of)] = torch.tensor(list(step_of.values()), dtype=steps.dtype)
     return steps
+
+
+def _steps_of_words(call, listed, count):
+    """{word: step} of a lane. Raises CheckFailed for a word outside the row, or taken twice."""
+    step_of = {}
+    for step, word in enumerate(_word_numbers(call, listed)):
+        _check_word(call, step, word, count)
+        if word in step_of:
+            raise CheckFailed(
+                f"{call} takes word {word} twice, in steps {step_of[word]} and {step}: its "
+                "codes would count twice"
+            )
+        step_of[word] = step
+    return step_of
 
 
 def _word_numbers(call, listed):

@@ -69,7 +69,11 @@ def test_kernels_meet_a_last_block_that_is_not_full(name):
 
 @pytest.mark.parametrize("name", [name for name in LOW_BIT if name.startswith("dequant_dot")])
 def test_neighbouring_rows_differ_in_scale_and_zero_point(name):
+    # Those of many rows or tokens have scales for the largest y.
+    others = {case.label for case in (cases.of_many_rows(), cases.of_many_tokens())}
     for case in designed_cases(name):
+        if case.label in others:
+            continue
         assert (case.scales[1:] != case.scales[:-1]).all(), case.label
         if case.zeros.any():
             assert (case.zeros[1:] != case.zeros[:-1]).all(), case.label

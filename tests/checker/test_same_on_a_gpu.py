@@ -118,6 +118,29 @@ OVERLOADS = [
     ),
 ]
 STRINGS = ['"a" == "a"', '"abc" < "abd"', '("x" != "x")', '"b" - "a" > 0']
+APPROXIMATE = [
+    *("__sinf(1e5f) == sinf(1e5f)", "__fdividef(word, 41.0f) < 3", "sinf(zero) == 0.5f"),
+    *("(__expf)(zero) > 1", "(*__expf)(zero) > 1", "(&__logf)(zero) > 1", "::__cosf(zero) > 0"),
+    *("__si\\\nnf(zero) > 0", "__sinf/* */(zero) > 0", "std::exp(zero) > 1", "exp(zero) > 1"),
+    *("rsqrtf(zero) * rsqrtf(zero) == 1 / zero", "static_cast<int>(__log2f(word)) == 3"),
+    *("[] { return __powf(2, 3); }() == 8", "std :: tanh(zero) > 0", "j0(zero) > 0"),
+]
+APPROXIMATE_BEFORE = [
+    ("FAST(sin)(zero) > 0", "#define FAST(g) __##g##f"),
+    ("FAST(zero) > 0", "#define FAST __cosf"),
+    ("CALL(__tanf) > 0", "#define CALL(f) f(1.0f)"),
+    ("fast(zero) > 0", "__device__ float fast(float v) { return __expf(v); }"),
+    ("fast<float>(zero) > 0", "template <class T> __device__ T fast(T v) { return erff(v); }"),
+    ("ask(expf) > 0", "template <class F> __device__ float ask(F f) { return f(1.0f); }"),
+    ("ask(1, exp) > 0", "__device__ double ask(int, double (*f)(double)) { return f(1.0); }"),
+    ("half_of(zero) > 0", "__device__ double (*half_of)(double) = tgamma;"),
+    ("S()(zero) > 0", "struct S { __device__ float operator()(float v) { return __log10f(v); } };"),
+    ("tan(zero) > 0", "using namespace std;"),
+    (
+        "sine(&zero)",
+        "__device__ bool sine(float* v) { float c; __sincosf(*v, v, &c); return c > 0; }",
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -127,8 +150,9 @@ STRINGS = ['"a" == "a"', '"abc" < "abd"', '("x" != "x")', '"b" - "a" > 0']
         [*((text, "") for text in CLOCKS), *CLOCKS_BEFORE],
         [*((text, "") for text in TRAITS), *TRAITS_BEFORE],
         [*OVERLOADS, *((text, "") for text in STRINGS)],
+        [*((text, "") for text in APPROXIMATE), *APPROXIMATE_BEFORE],
     ],
-    ids=["long double", "clock", "traits", "overloads"],
+    ids=["long double", "clock", "traits", "overloads", "approximate"],
 )
 def test_no_spelling_of_what_differs_passes(spellings):
     assert [spelling for spelling in spellings if not refusal(*spelling)] == []
@@ -158,6 +182,10 @@ def test_a_refusal_names_the_line_and_what_to_do():
             "template <int N> __device__ int go() { return go<N - 1>(); }\n"
             "template <> __device__ int go<0>() { return 0; }",
         ),
+        ("__frcp_rn(zero) > __fsqrt_rn(zero) && fmaf(zero, zero, 1.0f) > sqrtf(zero)", ""),
+        ("pow(2, 3) == 8 && powf(2.0f, 3) == exp2f(3) && log2f(8) == 3", ""),
+        ("power(1) > 0", "__device__ int power(int exp) { int y0, y1 = exp; y0 = y1; return y0; }"),
+        ("s.exp > 0 && tan > 0", "struct { int exp; } s; __device__ const float *tan = nullptr;"),
         ('printf("%s", zero > 0 ? "a" : "b") > 1', ""),
     ],
 )

@@ -32,8 +32,8 @@ _HERE = Path(__file__).parent
 SHIM = _HERE / "shim"
 _KERNEL_FLAGS = (
     "-std=c++17 -O2 -fPIC -Wno-unknown-pragmas -Werror=return-type -Werror=uninitialized "
-    "-Werror=vla -Werror=sequence-point -fno-exceptions -fno-finite-loops -fno-strict-aliasing "
-    "-fno-semantic-interposition -ffp-contract=off "
+    "-Werror=vla -Werror=sequence-point -Werror=return-local-addr -fno-exceptions "
+    "-fno-finite-loops -fno-strict-aliasing -fno-semantic-interposition -ffp-contract=off "
     "-fno-builtin-malloc -fno-builtin-free -fcheck-new"
 ).split()
 if platform.machine() in ("x86_64", "AMD64"):

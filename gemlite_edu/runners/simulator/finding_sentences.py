@@ -111,7 +111,10 @@ def _what_is_missing(found, in_other_block):
     if in_other_block:
         return "nothing orders two blocks"
     if found.thread // 32 == found.other_thread // 32:
-        return "neither __syncwarp nor __syncthreads stands between"
+        return (
+            "nothing orders the two: __syncthreads() orders all threads of a block, __syncwarp() "
+            "those of a warp alone"
+        )
     return "no __syncthreads stands between"
 
 

@@ -1,5 +1,6 @@
 """Mistakes in what a 4-bit code stands for: two's complement, NF4, FP4; and integers."""
 
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -219,7 +220,7 @@ def _integer_mistakes(case):
     return [
         *(Mistake(words, {"value": value}) for words, value in values.items()),
         *(Mistake(words, {"add": how}) for words, how in adds.items()),
-        *products.value_mistakes(half),
+        *(_or_a_wrong_offset(mistake, case) for mistake in products.value_mistakes(half)),
         sum_of_x("the sum of the x of a word is put in a signed byte", _byte),
         two_readings_of_x(
             "codes and x are multiplied without sign, as __dp4a of uint32_t does: a negative x "
@@ -235,6 +236,13 @@ def _integer_mistakes(case):
         Mistake("x is unsigned: a negative x counts as 256 more", {"x": lambda x: x % 256}),
         *word_dots.mistakes_of_any_format(case),
     ]
+
+
+def _or_a_wrong_offset(mistake, case):
+    """At 8 bits an offset of 127 in place of 128 gives the very output of this mistake."""
+    if case.nbits < 8 or mistake.words != "the zero-point is one too large":
+        return mistake
+    return replace(mistake, words=f"{mistake.words}, or an offset of 127 is added back for 128")
 
 
 def _three_of_four(x):

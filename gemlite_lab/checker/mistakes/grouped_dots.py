@@ -4,11 +4,13 @@ from functools import partial
 
 import torch
 
+from gemlite_edu.kernels.plan import codes_per_group
+from gemlite_edu.packing import WarpInterleaved
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products, small_types, word_dots
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 from gemlite_lab.checker.mistakes.numbers_of_codes import number_mistakes
-from gemlite_lab.checker.mistakes.sums_apart import scaled_code_without_x
+from gemlite_lab.checker.mistakes.sums_apart import scaled_code_without_x, zero_once_a_group
 
 _BITS = (8, 9, 10, 15, 16)
 _SIZES = (32, 64, 128, 256)
@@ -48,7 +50,9 @@ def mistakes_of(case):
     return [
         *products.group_mistakes(_wrong_groups(case, counted)),
         *products.scale_mistakes(),
+        _weight_of_torch(2 ** (nbits - 1)),
         scaled_code_without_x(),
+        *(zero_once_a_group(together) for together in {1, _codes_together(case)}),
         *_forgotten_sums(case, counted),
         *_scaled_as_a_sum(),
         *_groups_of_the_first_code(case, counted),
@@ -73,6 +77,19 @@ def mistakes_of(case):
         word_dots.skipped_words(),
         *word_dots.place_mistakes(len(shift)),
     ]
+
+
+def _weight_of_torch(middle):
+    return Mistake(
+        "the weight is scale * (code - middle code) + zero-point, as torch has it; here it is "
+        "scale * (code - zero-point)",
+        {"value": lambda code, zero, scale: scale * (code - middle) + zero},
+    )
+
+
+def _codes_together(case):
+    """CODES_PER_GROUP of a case."""
+    return codes_per_group(WarpInterleaved(case.nbits), case.group_size)
 
 
 def _forgotten_sums(case, counted):
@@ -120,17 +137,22 @@ def _scaled_as_a_sum():
 
 
 def _groups_of_the_first_code(case, counted):
-    """Scale or zero-point, but not both, of the group in which a word of neighbouring k begins."""
+    """Scale, zero-point or both of the group in which a word of neighbouring k begins."""
     tiles, count, lanes = counted.shape
     words = torch.arange(tiles).view(-1, 1, 1) * lanes + torch.arange(lanes)
     group = (words * count // case.group_size).clamp(max=case.scales.shape[1] - 1)
+    group = group.expand(tiles, count, lanes)
     return [
         Mistake(
             f"every code of a word has one {name}, and k is counted as if a word held "
             "neighbouring codes",
-            {f"{part}_group": group.expand(tiles, count, lanes)},
+            {f"{part}_group": group for part in parts},
         )
-        for name, part in (("scale", "scale"), ("zero-point", "zero"))
+        for name, parts in {
+            "scale": ["scale"],
+            "zero-point": ["zero"],
+            "group": ["scale", "zero"],
+        }.items()
     ]
 
 
@@ -138,6 +160,7 @@ def _wrong_groups(case, counted):
     k, size, last = _k(counted), case.group_size, case.scales.shape[1] - 1
     _, count, lanes = counted.shape
     tile = torch.arange(counted.shape[0]).view(-1, 1, 1) + 0 * k
+    together = _codes_together(case)
     j, lane = torch.arange(count).view(-1, 1) + 0 * k, torch.arange(lanes) + 0 * k
     first = tile * count * lanes + lane
     groups = {
@@ -162,6 +185,11 @@ def _wrong_groups(case, counted):
             (tile * lanes + lane) // size,
         "k is multiplied by PACK_FACTOR, but it counts codes and not words":
             (first * count + j * lanes) // size,
+        "k is multiplied by PACK_FACTOR, but it counts codes, and code j lies j * WARP_SIZE on":
+            (first * count + j) // size,
+        "the group goes on by 1 from that of the word's first code every CODES_PER_GROUP codes, "
+        "but k + j * WARP_SIZE says where it ends": first // size + j // together,
+        "GROUP_SIZE is rounded down to a power of two": k >> size.bit_length() - 1,
         "a tile is taken to be a whole number of groups, TILE / GROUP_SIZE":
             tile * (count * lanes // size) + (k - tile * count * lanes) // size,
         "k is divided by GROUP_SIZE upwards": -(-k // size),

@@ -12,6 +12,7 @@ def late_x_mistakes():
         "the loop ends at an x of 0, but the codes behind it meet an x of their own":
             lambda x: x * (x != 0).cumprod(2),
         "x is rounded to bfloat16": _bfloat16,
+        "x is cut to bfloat16, which drops its last bits": _cut_to_bfloat16,
     }  # fmt: skip
     return [Mistake(words, {"x": how}, is_alone=True) for words, how in xs.items()]
 
@@ -48,7 +49,12 @@ def _cutting(bits):
 
 def half2_mistakes():
     words = "the products of even and of odd codes are added up in the two halves of a half2"
-    return [Mistake(words, {"add": _in_a_half2}, is_alone=True)]
+    own = "code minus zero-point and its product with x are rounded to half precision"
+    rounded = {"value": lambda c, z: _half(c - z), "add": adding(of_product=_half)}
+    return [
+        Mistake(words, {"add": _in_a_half2}, is_alone=True),
+        Mistake(own, rounded, is_alone=True),
+    ]
 
 
 def _in_a_half2(x, weights):
@@ -59,6 +65,10 @@ def _in_a_half2(x, weights):
 
 def _half(numbers):
     return numbers.half().double()
+
+
+def _cut_to_bfloat16(numbers):
+    return (numbers.float().view(torch.int32) >> 16 << 16).view(torch.float32).double()
 
 
 def _bfloat16(numbers):

@@ -69,6 +69,20 @@ def zero_once_a_word():
     ]
 
 
+def zero_once_a_group(together):
+    """scale * code * x - zero, where the zero-point is taken away once from so many codes' sum."""
+
+    def add(x, weights):
+        of_zeros = weights.imag[:, :, ::together].flatten(1).sum(1)
+        return x.flatten(1) @ weights.real.flatten(1).T - of_zeros
+
+    return Mistake(
+        "the zero-point is taken away once from the sum of a group's codes, without scale and x",
+        {"value": lambda code, zero, scale: code * scale + 1j * zero, "add": add},
+        is_alone=True,
+    )
+
+
 def code_without_x():
     """code - zero * x, where the code never meets its x; then the scale."""
     scaled = scaled_code_without_x()

@@ -10,6 +10,7 @@ import torch
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products, word_dots
 from gemlite_lab.checker.mistakes.model import Mistake, Model
+from gemlite_lab.checker.mistakes.sums_apart import two_readings_of_x
 
 _LANES = torch.arange(WARP_SIZE)
 _OF_ONE_WORD = ("the sum is held in", "the products and their sum are held in")
@@ -49,8 +50,19 @@ def mistakes_of(case):
         *_scale_mistakes(case),
         *(_step_mistakes(tiles, 32 // case.nbits) if tiles > 1 else []),
         *_sum_mistakes(),
+        _neighbouring_x(32 // case.nbits),
+        two_readings_of_x(
+            "the sum of x is that of lane 0 alone: the warp does not reduce it",
+            in_their_sum=lambda x: x * (_LANES == 0),
+        ),
         *(m for m in word_dots.mistakes_of(case) if not m.words.startswith(_OF_ONE_WORD)),
     ]
+
+
+def _neighbouring_x(count):
+    place = count * _LANES + torch.arange(count).view(-1, 1)
+    words = "the codes of a word meet 8 neighbouring x, but they lie WARP_SIZE apart"
+    return Mistake(words, {"place": place})
 
 
 def _sum_mistakes():

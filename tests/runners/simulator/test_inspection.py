@@ -126,7 +126,7 @@ __device__ float warp_reduce_sum(float value) {
     assert report.findings[0].place == "warp_reduce_sum:6"
     assert "which thread 1 writes (warp_reduce_sum, line 3)" in report.findings[0].sentence
     assert "replaces warp_reduce_sum" in report.title and report.recorded == ""
-    with pytest.raises(KernelFault, match="neither __syncwarp nor __syncthreads stands between"):
+    with pytest.raises(KernelFault, match="nothing orders the two: __syncthreads"):
         report.raise_findings()
 
 

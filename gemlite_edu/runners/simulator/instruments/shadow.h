@@ -60,12 +60,16 @@ struct SharedByte {
   }
 };
 
-// Pages that are never touched cost nothing.
+constexpr size_t MANY_PAGES = size_t(4) << 20;
+
+// Pages that are never touched cost nothing. Many pages are huge ones if they may be, because the
+// first touch of a page takes longer than an access.
 template <typename T>
 T* zeroed(size_t count) {
-  void* room = mmap(nullptr, count * sizeof(T) + 1, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const size_t bytes = count * sizeof(T) + 1;
+  void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) report("memory %s", strerror(errno));
+  if (bytes >= MANY_PAGES) madvise(room, bytes, MADV_HUGEPAGE);
   return static_cast<T*>(room);
 }
 

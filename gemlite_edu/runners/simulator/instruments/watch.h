@@ -57,10 +57,11 @@ inline thread_local uintptr_t fatal_place = 0;
 // Of each site, and of unknown ones: whether a lane reached its own stack there, by a pointer.
 using OwnSites = std::vector<unsigned char>;
 
+constexpr int64_t BYTES_OF_LINE = 64;
 struct Outputs {
   std::vector<OutputByte*> bytes;  // of each tensor, null for inputs; behind them of each variable
   std::vector<std::atomic<AtomicByte*>> atomics;  // likewise; null until there is an operation
-  std::array<std::mutex, 64> locks;  // of bytes, by their number
+  std::array<std::mutex, 64> locks;  // of lines of bytes, by their number
 
   bool is_written(size_t output, int64_t byte) const {
     const AtomicByte* operations = atomics[output];
@@ -73,7 +74,7 @@ struct Outputs {
     if (!found) found = zeroed<AtomicByte>(bytes_there);
     return found;
   }
-  std::mutex& lock_of(int64_t byte) { return locks[static_cast<size_t>(byte) % locks.size()]; }
+  std::mutex& lock_of(int64_t byte) { return locks[static_cast<size_t>(byte / BYTES_OF_LINE) % locks.size()]; }
 };
 
 class Watch {

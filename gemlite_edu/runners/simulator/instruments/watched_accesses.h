@@ -92,8 +92,12 @@ inline void Watch::check_output(const Event& e, int thread) {
   const LaneClock& clock = lanes[static_cast<size_t>(thread)].clock;
   const uint64_t block = uint64_t(moment_.block) + 1;
   bool unwritten = false, races = false;
+  std::unique_lock<std::mutex> lock(outputs.lock_of(e.offset));
   for (int64_t i = e.offset; i < e.offset + e.size; ++i) {
-    const std::lock_guard<std::mutex> lock(outputs.lock_of(i));
+    if (i % BYTES_OF_LINE == 0 && i > e.offset) {
+      lock.unlock();
+      lock = std::unique_lock<std::mutex>(outputs.lock_of(i));
+    }
     OutputByte& byte = outputs.bytes[output][i];
     const bool is_first_read = !e.writes && !outputs.is_written(output, i);
     unwritten |= is_first_read;
