@@ -89,7 +89,7 @@ def _copy(tensor):
 
 # The relative error of a few float32 operations on one number.
 FLOAT32_ROUNDING = 1e-6
-_EXACT_NUMBERS = ("int", "Fraction", "Decimal")  # which may be too large for a float
+_EXACT_NUMBERS = ("int", "Fraction")  # which may be too large for a float
 
 
 def number(value):
