@@ -165,7 +165,7 @@ def _cases():
         *_real(torch.float16),
         *_exact(torch.float32, 1, (2,), seed=7),
         *_exact(torch.float16, 2, (1, None), seed=8),
-        *_exact(torch.float32, 70001, (-1,), seed=126),
+        *_exact(torch.float32, 70001, (-1,), seed=126)[:1],  # its scale shows in the codes
         *_exact(torch.float16, 3, tuple(m % 9 - 4 for m in range(5003)), seed=10),
         *_exact(torch.float32, 5, (-37,), seed=11),
         *_exact(torch.float32, 6, (121, -3), seed=12),  # 127 * 2**121: almost the largest float32
