@@ -118,8 +118,8 @@ WARP_REDUCE_SUM = Exercise(
     dtype=torch.float16,
     is_kernel=True,
     hints=(
-        "32 numbers, five steps: after each step half as many lanes matter.",
-        "In a step every lane adds the value that a lane `offset` further up holds; "
+        "32 numbers, five shuffles: after each, half as many lanes matter.",
+        "In a shuffle every lane adds the value that a lane `offset` further up holds; "
         "__shfl_down_sync(FULL_WARP, value, offset) brings it.",
         "offset runs 16, 8, 4, 2, 1, and all 32 lanes must make every call.",
     ),

@@ -10,7 +10,7 @@ _DOTS_AT = -1.1  # above the ruler, whose top is at 0
 def ruler(weights, nbits=4):
     """The marks of the ruler over `weights`, its codes, and the way of each weight to its mark.
 
-    weights: 1-D, at most 12. A box has the number of its mark, and reaches half a step to each side
+    weights: 1-D, at most 12. A box has the number of its mark, and reaches half a gap to each side
     of it: it holds the weights that get this code. The box of the zero is framed.
     Raises ValueError for other weights, or for more than 4 bits.
     """
@@ -22,15 +22,15 @@ def ruler(weights, nbits=4):
     quantized = quantize_linear(weights[None], nbits)
     scale, zero = quantized.scales.item(), quantized.zeros.item()
     pairs = sorted(zip(weights.tolist(), quantized.W_q[0].tolist(), strict=True))
-    print(f"{2**nbits} marks, a step of {scale:.4f} apart; mark {zero:.0f} stands for 0")
+    print(f"{2**nbits} marks, gaps of {scale:.4f}; mark {zero:.0f} stands for 0")
     for weight, code in pairs:
         off = code - (weight / scale + zero)
-        print(f"weight {weight:7.4f} gets code {code:>2}, an error of {off:5.2f} steps")
+        print(f"weight {weight:7.4f} gets code {code:>2}, an error of {off:5.2f} gaps")
     _draw(pairs, scale, zero, nbits)
 
 
 def _draw(pairs, scale, zero, nbits):
-    """All places are in steps, so that code c has its mark at c."""
+    """All places are in gaps, so that code c has its mark at c."""
     marks = range(2**nbits)
     figure, axes = canvas(10, 2.4)
     for code in marks:
@@ -45,7 +45,7 @@ def _draw(pairs, scale, zero, nbits):
     last = marks[-1]
     style = {"arrowstyle": "<->", "color": INK, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", (last - 1, 1.5), (last, 1.5), arrowprops=style)
-    write(axes, last - 0.5, 1.9, "a step: the scale", ha="center", fontsize=9)
+    write(axes, last - 0.5, 1.9, "a gap: the scale", ha="center", fontsize=9)
     write(axes, zero, 1.4, "the zero: weight 0", ha="center", fontsize=9)
     axes.set(xlim=(-0.6, last + 0.6), ylim=(2.2, _DOTS_AT - 0.9))
     axes.set_yticks([_DOTS_AT, 0.5], ["weights", "codes"])
