@@ -6,6 +6,7 @@ for a new format. This file checks a replacement and puts it into the kernel's t
 """
 
 import re
+from functools import lru_cache
 
 from gemlite_edu.kernels import conditionals
 from gemlite_edu.kernels.device_rules import check_declarations
@@ -53,7 +54,11 @@ def check_text(name, text, kernel_words=frozenset(), words_of_others=frozenset()
     texts for other holes.
     """
     _check_characters(name, text)
+    _check_code(name, text, kernel_words, frozenset(words_of_others))
 
+
+@lru_cache(256)  # a check loads one text for each of its cases
+def _check_code(name, text, kernel_words, words_of_others):
     def refuse(line, what):
         raise KernelTextError(f"the text for {name} {what} (line {line})")
 

@@ -1,5 +1,7 @@
 """Whether a CUDA text may make a pointer to a local variable, as far as its words show."""
 
+from functools import lru_cache
+
 from gemlite_edu.kernels.tokens import NEWLINE, NUMBER, WORD, tokens_of
 
 _MAY_HIDE_ONE = {
@@ -9,6 +11,7 @@ _MAY_HIDE_ONE = {
 _NO_TYPES = {"return", "case", "else"}
 
 
+@lru_cache(256)  # a check asks it of one text in each of its cases
 def may_point_to_locals(text):
     """False if the text takes no address, and if a subscript follows each array that it declares.
 

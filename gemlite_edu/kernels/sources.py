@@ -85,7 +85,7 @@ def expand_header(file_name):
 def _words_around(kernel, holes):
     """The words of `kernel`, and of what launches it, but not those in these holes."""
     text = "".join(_expand_file(f"{kernel}.cu", dict.fromkeys(holes, ""), seen=set()))
-    return words_of(kernel, text) | words_of(kernel, read("bindings.cu"))
+    return frozenset(words_of(kernel, text) | words_of(kernel, read("bindings.cu")))
 
 
 def _holes(file_name):

@@ -1,5 +1,7 @@
 """Models of mistakes: they compute right outputs too, tell mistakes apart, and know two at once."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -181,6 +183,28 @@ def said(name, case, mistakes):
 def test_two_mistakes_are_told_together(name, mistakes):
     found = said(name, EXERCISES[name].cases()[0], mistakes)
     assert all(mistake in found for mistake in mistakes)
+
+
+def test_two_mistakes_in_one_width_are_told_where_another_width_was_right():
+    first, *others = EXERCISES["dequant_dot"].cases()
+    other = next(case for case in small(others) if case.nbits != first.nbits)
+    mistakes = _ONE_BIT_SHORT, "the zero-point is forgotten"
+    assert all(mistake in said("dequant_dot", other, mistakes) for mistake in mistakes)
+
+
+def test_no_pair_is_made_of_a_mistake_that_a_case_before_contradicts(monkeypatch):
+    exercise, model, made = EXERCISES["fused_gemv"], MODELS["fused_gemv"], []
+
+    def output(parts):
+        made.append(parts)
+        return model.output(parts)
+
+    monkeypatch.setitem(MODELS, exercise.name, replace(model, output=output))
+    _, second, *_ = exercise.cases()
+    mistakes = model.mistakes(second)
+    unknown = exercise.expected(second)[0].double() + 0.5
+    assert explanations(exercise, None, second, unknown, 2) == []
+    assert len(made) < 2 * len(mistakes)
 
 
 def test_a_right_output_is_no_mistake():

@@ -18,6 +18,7 @@ from gemlite_edu.runners.simulator.undefined_checks import without_checks
 from gemlite_edu.runners.simulator.variables import demangled, variables_of
 
 _SHARED_GAP = 1024
+_FOR_DEBUGGERS = "\t.section\t.debug_info"  # begins the tables behind the code, most of the text
 _CALL = re.compile(
     r"^\s+(?:callq?|bl)\s+(?:__tsan_((?:read|write)\w*)|__sanitizer_cov_trace_(pc)"
     r"|sim_(barrier|count_barrier|sync_warp|vote|exchange|gather|active_mask|atomic|trap|meet_to_load|meet_to_store|multiply|copy_async|close_batch"
@@ -70,6 +71,7 @@ def label_calls(assembly):
     a "lead", the number of the first call in the block that runs next, 0 if several blocks may.
     RANK is the position of the call in program order, see program_order.py.
     """
+    assembly, *debugger = assembly.partition(_FOR_DEBUGGERS)
     assembly = _LIBRARY_CALL.sub(lambda call: f"{call[1]}sim_{_WATCHED[call[2]]}", assembly)
     assembly = _EMPTY_LOOP.sub(_with_call, assembly)
     calls = list(_CALL.finditer(assembly))
@@ -87,7 +89,7 @@ def label_calls(assembly):
         label = f"sim_site_{number}_{what}_{after}_{following}_{ranks[number]}"
         parts += [assembly[end : call.end()], f"\n{label}:"]
         end = call.end()
-    assembly = "".join([*parts, assembly[end:]])
+    assembly = "".join([*parts, assembly[end:], *debugger])
     return _SHARED_SECTION.sub(_with_gaps, assembly)
 
 

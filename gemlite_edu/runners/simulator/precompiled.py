@@ -19,7 +19,7 @@ def header_to_include(compiler, flags, shim, hash_of_shim):
     flags: those of the compiles that will include it. If g++ cannot use the precompiled form, for
     example because a flag defines a macro that the shim mentions, it reads the text instead.
     """
-    flags = [flag for flag in flags if not (_defines_for_kernel(flag) or is_fill(flag))]
+    flags = [flag for flag in flags if not _matters_to_no_header(flag)]
 
     def build(folder):
         header = folder / _HEADER
@@ -31,5 +31,7 @@ def header_to_include(compiler, flags, shim, hash_of_shim):
     return cached_build(key, build) / _HEADER
 
 
-def _defines_for_kernel(flag):
-    return flag.startswith("-D") and not flag.startswith("-DSIM_")
+def _matters_to_no_header(flag):
+    """True for a kernel's own macros and fills, and for the linker's flags, which make g++ link."""
+    is_of_kernel = flag.startswith("-D") and not flag.startswith("-DSIM_")
+    return is_of_kernel or is_fill(flag) or flag.startswith("-Wl,")

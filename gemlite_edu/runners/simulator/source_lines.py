@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 # Functions that copy a struct: they carry the struct's line, but the copying line is to blame.
 _COPY = re.compile(r"\b(\w+)::(?:\1|operator=)\(")
@@ -52,4 +51,4 @@ def _short(name):
 
 def _without_folder(place):
     file, _, line = place.rpartition(":")
-    return f"{Path(file).name}:{line}" if file else ""
+    return f"{file.rpartition('/')[2]}:{line}" if file else ""

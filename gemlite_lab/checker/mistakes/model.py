@@ -44,13 +44,15 @@ class Model:
     axis: int = 1
     fitted: Callable = lambda case, actual, is_equal: None
 
-    def explanations(self, case, actual, is_equal, size):
+    def explanations(self, case, actual, is_equal, size, contradicted=frozenset()):
         """Sets of so many mistakes, in words, that give `actual` together; size: 1 or 2.
 
+        contradicted: mistakes, in words, that are not looked for.
         is_equal(actual, wrong, numbers) says if `actual` counts as the output `wrong` of a mistake;
         both have the rows with these numbers, or all rows for None.
         """
-        mistakes, right = self.mistakes(case), self.parts(case)
+        mistakes = [m for m in self.mistakes(case) if m.words not in contradicted]
+        right = self.parts(case)
         few, actual_few, numbers = right, actual, None
         if self.by_row:
             length = actual.shape[self.axis]
@@ -64,6 +66,11 @@ class Model:
             and is_equal(actual_few, self._with(few, some), numbers)
             and is_equal(actual, self._with(right, some), None)
         ]
+
+    def outputs(self, case):
+        """{mistake in words: its output} of each mistake alone."""
+        right = self.parts(case)
+        return {mistake.words: self._with(right, [mistake]) for mistake in self.mistakes(case)}
 
     def wrong(self, case, words):
         """The output of these mistakes together."""

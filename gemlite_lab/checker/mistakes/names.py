@@ -80,7 +80,8 @@ def explanations(exercise, answer, case, actual, size):
     if numbers > (_LARGEST_X if size > 1 else _LARGEST_X_OF_ALL):  # it would take seconds
         return []
     model, is_equal = MODELS[exercise.name], _equality(exercise, case)
-    found = model.explanations(case, actual, is_equal, size)
+    contradicted = _contradicted(exercise, case) if size > 1 else ()
+    found = model.explanations(case, actual, is_equal, size, contradicted)
     if actual.numel() <= _FEW or not exercise.is_kernel:
         found = [words for words in found if _fits_what_was_right(exercise, case, words)]
     fitted = None if found or size > 1 else model.fitted(case, actual, is_equal)
@@ -99,6 +100,26 @@ def explanations(exercise, answer, case, actual, size):
     if len(found) > (1 if size > 1 else _MOST):
         return []
     return found
+
+
+def _contradicted(exercise, case):
+    """The mistakes that show in an earlier case of the same width and types, which was right.
+
+    They are left out of the thousands of pairs, each of which takes a millisecond and more.
+    """
+    earlier = takewhile(lambda other: other.label != case.label, exercise.cases())
+    known = next((other for other in earlier if _kind(other) == _kind(case)), None)
+    if known is None:
+        return ()
+    right, is_equal = exercise.expected(known)[0].double(), _equality(exercise, known)
+    outputs = MODELS[exercise.name].outputs(known)
+    return {words for words, output in outputs.items() if not is_equal(right, output, None)}
+
+
+def _kind(case):
+    """What an answer may distinguish: it may be right for one kind and wrong for another."""
+    types = {name: tensor.dtype for name, tensor in tensors_of(case).items()}
+    return getattr(case, "nbits", None), types
 
 
 def _fits_what_was_right(exercise, case, words):

@@ -43,7 +43,13 @@ def as_text(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "more", [[], INSTRUMENTED_FLAGS, [*INSTRUMENTED_FLAGS, "-DSIM_SPLIT_VECTORS"]]
+    "more",
+    [
+        [],
+        INSTRUMENTED_FLAGS,
+        [*INSTRUMENTED_FLAGS, "-DSIM_SPLIT_VECTORS"],
+        build._GUARDING_FLAGS,
+    ],
 )
 def test_the_compiler_uses_it(more, tmp_path):
     command = compile_command(TEXT, dict.fromkeys(NAMES, 1), more, tmp_path)
