@@ -12,8 +12,9 @@ from handed_in import POINTS, hand_in_all, python, text_of
 from gemlite_lab.classroom import grade as grading
 from gemlite_lab.classroom.__main__ import main
 from gemlite_lab.classroom.gradebook import Gradebook
-from gemlite_lab.classroom.plan import units_of
+from gemlite_lab.classroom.plan import ROOT, units_of
 from gemlite_lab.classroom.referee import Referee, Verdict
+from gemlite_lab.classroom.submissions import LARGEST_NOTEBOOK
 
 TASKS = [task for unit in units_of(1) for task in unit.tasks]
 
@@ -213,3 +214,9 @@ def test_a_folder_that_is_none_gets_one_sentence(tmp_path):
 def test_the_process_that_checks_stands_in_an_empty_folder():
     with Referee(seconds=1) as referee:
         assert list(Path(referee._folder.name).iterdir()) == []
+
+
+def test_the_page_for_teachers_counts_these_submissions():
+    page = (ROOT / "docs" / "classroom.md").read_text()
+    assert f"The tests grade {len(POINTS) + 1} made submissions" in page
+    assert f"at most {grading.SECONDS} s" in page and f"{LARGEST_NOTEBOOK >> 20} MB" in page

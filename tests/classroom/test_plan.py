@@ -7,7 +7,7 @@ import pytest
 
 from gemlite_lab.checker import EXERCISES
 from gemlite_lab.classroom.__main__ import main
-from gemlite_lab.classroom.plan import WEEKS, units, units_of
+from gemlite_lab.classroom.plan import ROOT, WEEKS, units, units_of
 from gemlite_lab.classroom.schedule import schedule
 
 
@@ -62,3 +62,12 @@ def test_the_schedule_names_every_lesson_and_exercise_once_with_the_days():
 def test_the_command_prints_it(capsys):
     main(["schedule"])
     assert capsys.readouterr().out == schedule() + "\n"
+
+
+def test_the_page_for_teachers_says_how_long_a_week_is():
+    page = (ROOT / "docs" / "classroom.md").read_text()
+    assert "six weeks of five to seven hours" in " ".join(page.split())
+    for week in range(1, WEEKS + 1):
+        minutes = [unit.minutes.lesson + unit.minutes.exercises for unit in units_of(week)]
+        assert 5 * 60 <= sum(minutes) <= 7 * 60
+    assert "capstone" in [unit.lesson.slug for unit in units_of(3)]

@@ -10,7 +10,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from handed_in import ROOT
+from handed_in import INDEX, RIGHT_KERNELS, ROOT
+from nbgrader import nbgraderformat
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
+from traitlets.config import Config
 
 from gemlite_lab.checker import EXERCISES
 from gemlite_lab.checker.rungs import solution_parts
@@ -101,56 +105,50 @@ def test_the_source_has_each_exercise_once_with_its_points_and_a_seed_of_its_own
     assert len(set(seeds)) == len(TASKS) == len([e for e in EXERCISES.values() if e.lesson])
 
 
+def test_without_solutions_and_hidden_checks_it_is_the_exercise_that_this_course_ships(released):
+    config = Config()
+    config.ClearSolutions.code_stub = configured(released)["ClearSolutions"]["code_stub"]
+    paths = sorted(released.glob("source/week_*/*.ipynb"))
+    assert [path.name for path in paths] == [unit.lesson.file for unit in units() if unit.tasks]
+    for path in paths:
+        notebook = nbformat.read(path, as_version=4)
+        nbgraderformat.MetadataValidator().validate_nb(notebook)
+        for step in (ClearSolutions(config=config), ClearHiddenTests()):
+            notebook, _ = step.preprocess(notebook, {})
+        shipped = nbformat.read(ROOT / "exercises" / path.name, as_version=4)
+        joined = "\n\n\n".join(cell.source for cell in notebook.cells)
+        assert joined == "\n\n\n".join(cell.source for cell in shipped.cells)
+
+
+def configured(course):
+    """The settings of the course's nbgrader_config.py."""
+    config = Config()
+    exec((course / "nbgrader_config.py").read_text(), {"get_config": lambda: config})
+    return config
+
+
 def nbgrader(course, *words):
-    command = [sys.executable, "-m", "nbgrader", *words]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it calls alembic
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "nbgrader", *words]
     done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.fixture(scope="module")
-def assigned(released):
-    """The course's folder, after nbgrader has released the second week."""
-    nbgrader(released, "generate_assignment", "week_2")
-    return released
+def test_nbgrader_releases_it_and_grades_a_right_answer_and_a_stub(released):
+    place = "week_1/03_cuda_c.ipynb"
+    nbgrader(released, "generate_assignment", "week_1", "--notebook", "03_cuda_c")
+    notebook = nbformat.read(released / "release" / place, as_version=4)
+    assert notebook.cells[0].source.startswith("Your name:")
+    answer = next(c for c in notebook.cells if c.source.startswith("cuda_index = "))
+    answer.source = RIGHT_KERNELS[0]
+    (released / "submitted" / "ada" / "week_1").mkdir(parents=True)
+    nbformat.write(notebook, released / "submitted" / "ada" / place)
+    nbgrader(released, "autograde", "week_1", "--notebook", "03_cuda_c")
 
-
-def test_nbgraders_release_is_the_exercise_as_this_course_ships_it(assigned):
-    paths = sorted((assigned / "release" / "week_2").glob("*.ipynb"))
-    assert [path.name for path in paths] == [
-        unit.lesson.file for unit in units() if unit.week == 2 and unit.tasks
-    ]
-    for path in paths:
-        header, *cells = nbformat.read(path, as_version=4).cells
-        shipped = nbformat.read(ROOT / "exercises" / path.name, as_version=4).cells
-        assert header.source.startswith("Your name:")
-        assert [cell.source for cell in cells] == [cell.source for cell in shipped]
-
-
-def test_nbgrader_grades_a_right_answer_and_a_stub(assigned):
-    name = "06_races.ipynb"
-    handed_in = assigned / "submitted"
-    for student, source in (
-        ("right", ROOT / "solutions" / name),
-        ("stub", assigned / "release" / "week_2" / name),
-    ):
-        notebook = nbformat.read(assigned / "release" / "week_2" / name, as_version=4)
-        answers = nbformat.read(source, as_version=4).cells
-        kernel = next(c for c in answers if c.source.startswith("cuda_two_buffers = "))
-        next(
-            c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("solution")
-        ).source = kernel.source
-        (handed_in / student / "week_2").mkdir(parents=True)
-        nbformat.write(notebook, handed_in / student / "week_2" / name)
-    nbgrader(assigned, "autograde", "week_2")
-    nbgrader(assigned, "export")
-    grades = Path(assigned / "grades.csv").read_text().splitlines()
-    head = grades[0].split(",")
-    scores = {
-        row[head.index("student_id")]: float(row[head.index("score")])
-        for row in (line.split(",") for line in grades[1:])
-        if row[head.index("assignment")] == "week_2"
-    }
-    points = next(task.points for task in TASKS if task.name == "cuda_two_buffers")
-    assert scores == {"right": points, "stub": 0}
+    graded = nbformat.read(released / "autograded" / "ada" / place, as_version=4)
+    check = next(c for c in graded.cells if c.metadata.get("nbgrader", {}).get("points"))
+    assert re.search(r"seed=\d+", check.source)
+    assert "".join(each.text for each in check.outputs).count("cuda_index: right") == 2
+    with Gradebook(f"sqlite:///{released / 'gradebook.db'}") as book:
+        assert book.find_submission("week_1", "ada").score == INDEX
