@@ -125,9 +125,8 @@ def solution_text(name):
 
 
 def _refuse_if_withheld(name):
-    """Raise ValueError in the workbook of a class, which has no solutions."""
-    folder = workbook()
-    if folder and not (folder / "solutions").is_dir():
+    """Raise ValueError in the workbook of a class, which has neither solutions nor their notes."""
+    if note_of(name) is None:
         raise ValueError(
             f'this workbook comes without solutions: hint("{name}", 1) to hint("{name}", 3) help, '
             "and so does your teacher"

@@ -21,6 +21,7 @@ from gemlite_lab.sandbox.sandbox import AnswerError, Sandbox
 from gemlite_lab.sandbox.written import Written, code_of, value_of
 
 LARGEST_TEXT = 200_000  # characters of an answer with what it needs
+_MOST_CODE = 1_000_000  # characters of code in a notebook
 _MAGIC = re.compile(r"^[%!?].*$", re.MULTILINE)
 
 
@@ -33,11 +34,14 @@ def cells_of(path):
     try:
         notebook = json.loads(path.read_bytes())
         cells = [cell for cell in notebook["cells"] if cell.get("cell_type") == "code"]
-        return ["".join(cell["source"]) for cell in cells]
+        sources = ["".join(cell["source"]) for cell in cells]
     except (ValueError, RecursionError) as error:
         raise NoAnswer(f"{path.name} is not JSON, as a notebook is: {error}") from None
     except (AttributeError, KeyError, TypeError):
         raise NoAnswer(f"{path.name} is no notebook of format 4: it has no list of cells") from None
+    if sum(map(len, sources)) > _MOST_CODE:
+        raise NoAnswer(f"{path.name} has more than {_MOST_CODE} characters of code")
+    return sources
 
 
 def defining_text(cells, variable):

@@ -43,7 +43,7 @@ class Gradebook:
         return row is not None and row["submission"] == submission.digest != "-"
 
     def points_of(self, submission):
-        return int(self._rows[submission.student]["points"])
+        return self._rows[submission.student]["points"]
 
     def begin(self, submissions):
         """Keep the rows that hold, and drop those of changed or removed submissions."""

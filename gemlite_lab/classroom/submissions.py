@@ -49,7 +49,13 @@ def units_notebooks(submission, unit, units):
         for path in submission.notebooks
     }
     own = [path for path, slug in of_lesson.items() if slug in (unit.lesson.slug, None)]
-    return sorted(own, key=lambda path: (not of_lesson[path], "_exercises" not in path.stem, path))
+    return sorted(
+        own,
+        key=lambda path: (
+            *(of_lesson[path] is None, "_exercises" not in path.stem),
+            *(len(path.name), path),  # a copy has a longer name than what it was copied from
+        ),
+    )
 
 
 def _submission(entry):

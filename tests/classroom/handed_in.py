@@ -82,6 +82,12 @@ def with_the_lesson(place):
     hand_in(place, text_of("def unpack(*arguments):\n    return 0"), "02_bitpacking.ipynb")
 
 
+def with_an_old_copy(place):
+    """What `reset` has kept beside the exercises, under a dated name."""
+    python(RIGHT)(place)
+    hand_in(place, text_of(STUB), "02_bitpacking_exercises.2026-11-24_120000_1.ipynb")
+
+
 def a_link_to_the_solution(place):
     place.mkdir()
     (place / PYTHON).symlink_to(ROOT / "solutions" / "02_bitpacking.ipynb")
@@ -137,6 +143,7 @@ SUBMISSIONS = {
     "right-collected": (as_nbgrader_collects, UNPACK + INDEX + GUARD),
     "right-one-file": (one_file, UNPACK + INDEX + GUARD),
     "right-with-lesson": (with_the_lesson, UNPACK),
+    "right-with-old-copy": (with_an_old_copy, UNPACK),
     "right-edited-kernel": (with_an_edited_kernel, INDEX + GUARD),
     "right-helper-above": (
         python("def low(x, nbits):\n    return x & (2**nbits - 1)", re.sub(
@@ -191,6 +198,13 @@ SUBMISSIONS = {
         "        return each.to(torch.uint8)",
         RETURN_ANY,
     ), 0),
+    "hostile-reads-solution": (unpack(
+        "import json",
+        f"cells = json.load(open({str(ROOT / 'solutions' / '02_bitpacking.ipynb')!r}))['cells']",
+        "exec(''.join(cells[6]['source']), globals())",
+        "return unpack(W_packed, nbits, K)",
+    ), 0),
+    "hostile-too-much-code": (python(RIGHT, "x = 1\n" * 200_000), 0),
     "hostile-always-equal": (unpack(
         "class Any(torch.Tensor):",
         "    def __eq__(self, other): return True",
@@ -201,6 +215,7 @@ SUBMISSIONS = {
         'cuda_guard = open("/etc/passwd").read()',
     ), 0),
     "hostile, \"name\"": (python(RIGHT), UNPACK),
+    "name-\udcff": (python(RIGHT), UNPACK),
     "Zoë": (python(RIGHT), 0),
     "zoë": (python(RIGHT), 0),
 }  # fmt: skip
@@ -215,6 +230,7 @@ def hand_in_all(folder, book):
     to_grades(book)(folder / "hostile-writes-grades")
     points = POINTS | {"hostile-writes-grades": 0}
     points["broken-archive.zip"] = points.pop("broken-archive")
+    points["name-\\xff"] = points.pop("name-\udcff")
     return points
 
 

@@ -76,6 +76,8 @@ def test_a_page_tells_each_student_why(graded):
         "hostile-folder-link": "is a link, and links are not followed",
         "hostile-pipe": "is no regular file, and was left out",
         "hostile-huge": "has more than 20 MB, and was left out",
+        "hostile-reads-solution": "PermissionError",
+        "hostile-too-much-code": "has more than 1000000 characters of code",
         "hostile-exits": "unpack raised SystemExit",
         "hostile-exits-hard": "unpack ended its own process",
         "hostile-endless": "unpack did not end within 10 s of processor time",

@@ -135,6 +135,7 @@ def nbgrader(course, *words):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.every_case  # nbgrader's commands take 20 s; the test above takes its own steps
 def test_nbgrader_releases_it_and_grades_a_right_answer_and_a_stub(released):
     place = "week_1/03_cuda_c.ipynb"
     nbgrader(released, "generate_assignment", "week_1", "--notebook", "03_cuda_c")
