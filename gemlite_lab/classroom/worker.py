@@ -30,9 +30,13 @@ def serve(requests, replies):
     replies.flush()
     for line in requests:
         is_right, said = _judged(**json.loads(line))
-        said = _SEED.sub(", hidden case", said)[:_MOST_SAID]
+        said = _SEED.sub(", hidden case", "".join(filter(_is_text, said[:_MOST_SAID])))
         replies.write(json.dumps({"is_right": is_right, "said": said}) + "\n")
         replies.flush()
+
+
+def _is_text(character):
+    return character.isprintable() or character == "\n"
 
 
 def _judged(paths, exercise, variable, seed):

@@ -205,6 +205,7 @@ SUBMISSIONS = {
         "return unpack(W_packed, nbits, K)",
     ), 0),
     "hostile-too-much-code": (python(RIGHT, "x = 1\n" * 200_000), 0),
+    "hostile-escapes": (unpack("raise ValueError('\\x1b[2J passed')"), 0),
     "hostile-always-equal": (unpack(
         "class Any(torch.Tensor):",
         "    def __eq__(self, other): return True",

@@ -92,6 +92,12 @@ def test_a_page_tells_each_student_why(graded):
     assert len(list(pages.iterdir())) == len(POINTS) + 1
 
 
+def test_a_page_moves_no_cursor(graded):
+    book, _ = graded
+    page = (book.with_suffix(".comments") / "hostile-escapes.md").read_text(encoding="utf-8")
+    assert "[2J passed" in page and "\x1b" not in page
+
+
 def test_no_page_tells_the_seed_and_only_its_owner_may_read_it(graded):
     book, _ = graded
     seed = book.with_suffix(".seed")
