@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 # A folder imports from itself and from folders to its left.
 ORDER = {
     "gemlite_edu": ("numbers", "packing", "kernels", "runners", "operators", "layers", "models"),
-    "gemlite_lab": ("bench", "draw", "lesson", "sandbox", "checker"),
+    "gemlite_lab": ("bench", "draw", "lesson", "sandbox", "checker", "classroom"),
 }
 TOPS = {"core", "helper"}  # re-exports, above all folders
 

@@ -86,15 +86,23 @@ _OWN_PACKAGES = ("gemlite_edu", "gemlite_lab")
 _NO_ERROR = 1e-6  # a smaller part of what is allowed comes of the last bits of float64
 
 
-def check(name, answer):
+def check(name, answer, seed=None):
     """Judge `answer` to exercise `name`: print a summary, or raise CheckFailed if it is wrong.
 
     answer: the learner's function, or the text of the learner's CUDA function.
     The checker computes the right output first, fills outputs with NaN before a run, and afterwards
-    compares the inputs with clones. The last case has new inputs each time. CUDA runs in the
-    simulator and Triton in its interpreter; then both run on the GPU if there is one.
+    compares the inputs with clones. The last case has new inputs each time, or those that `seed`
+    draws. CUDA runs in the simulator and Triton in its interpreter; then both run on the GPU if
+    there is one.
     """
     exercise = _find(name)
+    judge(exercise, answer, secrets.randbelow(2**31) if seed is None else seed)
+    if exercise.lesson:
+        _record_solved(exercise, answer)
+
+
+def judge(exercise, answer, seed):
+    """As `check`, with the fresh cases that `seed` draws; it records nothing."""
     _check_kind(exercise, answer)
     devices = ["cpu"] + ["cuda"] * (exercise.runs_on_gpu and torch.cuda.is_available())
     for device in devices:
@@ -105,27 +113,29 @@ def check(name, answer):
             doubtful_lines_named(exercise, answer),
         ):
             first, *others = exercise.cases()
-            fresh = exercise.fresh(secrets.randbelow(2**31))
+            fresh = exercise.fresh(seed)
             lines = [_check_case(exercise, runs, first, device)]
             if exercise.is_kernel:
-                refuse_what_differs_on_a_gpu(name, answer)
+                refuse_what_differs_on_a_gpu(exercise.name, answer)
             compiling.begin()
             with _built_ahead(exercise, runs, [*others, *fresh], device):
                 lines += [_check_case(exercise, runs, case, device) for case in others]
                 for case in fresh:
                     _check_case(exercise, runs, case, device)
             if exercise.is_triton:
-                refuse_prints(name, triton_answers.text_of(name, answer))
+                refuse_prints(exercise.name, triton_answers.text_of(exercise.name, answer))
             compiling.finish()
             note = what_was_not_compiled() + triton_answers.not_run_on_gpu(exercise)
-        where = "" if device == "cpu" else " on your GPU"
-        exact = sum(line is None for line in lines)
-        within = f"within {exercise.tolerance} in every case"
-        how = f"bit for bit in {exact} cases" if exact else within
-        print(f"{name}: right{where}, {how}")
-        print("".join(f"{line}\n" for line in lines if line), end=note)
-    if exercise.lesson:
-        _record_solved(exercise, answer)
+        _print_summary(exercise, device, lines, note)
+
+
+def _print_summary(exercise, device, lines, note):
+    where = "" if device == "cpu" else " on your GPU"
+    exact = sum(line is None for line in lines)
+    within = f"within {exercise.tolerance} in every case"
+    how = f"bit for bit in {exact} cases" if exact else within
+    print(f"{exercise.name}: right{where}, {how}")
+    print("".join(f"{line}\n" for line in lines if line), end=note)
 
 
 def _record_solved(exercise, answer):

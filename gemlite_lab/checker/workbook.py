@@ -55,6 +55,7 @@ def _names(name):
 def give_up(name):
     """Unlock the solution of exercise `name` without solving it."""
     _find(name)
+    _refuse_if_withheld(name)
     record(name, GIVEN_UP)
     print(f'solution("{name}") shows it now')
 
@@ -65,6 +66,7 @@ def solution(name):
     Below it stand the reason why it is so, and another right answer.
     """
     _find(name)
+    _refuse_if_withheld(name)
     if states().get(name) not in (SOLVED, GIVEN_UP):
         raise ValueError(
             f'{name} is not solved yet: check("{name}", ...) first, or give_up("{name}")'
@@ -122,11 +124,20 @@ def solution_text(name):
     return None
 
 
+def _refuse_if_withheld(name):
+    """Raise ValueError in the workbook of a class, which has neither solutions nor their notes."""
+    if note_of(name) is None:
+        raise ValueError(
+            f'this workbook comes without solutions: hint("{name}", 1) to hint("{name}", 3) help, '
+            "and so does your teacher"
+        )
+
+
 def _workbook():
     folder = workbook()
     if folder is None:
         raise ValueError(
-            "this is not inside the workbook, the folder with notebooks/, exercises/ and "
-            "solutions/: change to it first"
+            "this is not inside the workbook, the folder with notebooks/ and exercises/: change to "
+            "it first"
         )
     return folder

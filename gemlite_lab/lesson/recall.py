@@ -16,7 +16,7 @@ def recall(question, answer=None):
     if not isinstance(question, str):
         raise TypeError(f'name the question in quotes, recall("gemv.1", "a"), got {question!r}')
     lesson, _, number = question.partition(".")
-    questions = _load(lesson)
+    questions = questions_of(lesson)
     if not number.isdigit() or not 1 <= int(number) <= len(questions):
         raise ValueError(f"{lesson} has questions {lesson}.1 to .{len(questions)}")
     asked = questions[int(number) - 1]
@@ -33,7 +33,8 @@ def recall(question, answer=None):
     print(f"{'Right' if choice['right'] else 'Not quite'}: {choice['because']}")
 
 
-def _load(lesson):
+def questions_of(lesson):
+    """The questions of the lesson with this slug, as its file has them."""
     path = _FOLDER / f"{lesson}.toml"
     if not path.exists():
         known = ", ".join(sorted(p.stem for p in _FOLDER.glob("*.toml")))

@@ -15,7 +15,7 @@ def workbook():
     """The folder of the workbook that contains the current folder, or None."""
     here = Path.cwd().resolve()
     for folder in (here, *here.parents):
-        if (folder / "exercises").is_dir() and (folder / "solutions").is_dir():
+        if (folder / "exercises").is_dir() and (folder / "notebooks").is_dir():
             return folder
     return None
 

@@ -17,6 +17,8 @@ from importlib import import_module
 import cloudpickle  # noqa: F401  reads the answer
 import torch
 
+import gemlite_lab.sandbox.written  # noqa: F401  some answers are unpickled by it
+
 
 def main(control):
     """Fork a child for each message, until the parent has gone."""

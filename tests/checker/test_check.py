@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -53,6 +54,16 @@ def floor_us(N, K, nbits, group_size, read_gb_per_s):
 
 def attainable_tflops(M, N, K, nbytes, read_gb_per_s, matmul_tflops):
     return min(2 * M * N * K / nbytes * read_gb_per_s / 1e3, matmul_tflops)
+
+
+def test_a_seed_draws_the_fresh_cases_and_without_one_each_check_draws_others(monkeypatch):
+    seeds = []
+    watched = replace(EXERCISES["unpack"], fresh=lambda seed: seeds.append(seed) or [])
+    monkeypatch.setitem(EXERCISES, "unpack", watched)
+    check("unpack", right_unpack, seed=5)
+    check("unpack", right_unpack)
+    check("unpack", right_unpack)
+    assert seeds[0] == 5 and seeds[1] != seeds[2]
 
 
 # ---- what may be checked
