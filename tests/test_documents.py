@@ -16,12 +16,14 @@ from gemlite_edu import NF4, quantize_to_format
 from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.runners import nsight
 from gemlite_lab.bench import measurements
+from gemlite_lab.lesson.real_layer import LAYERS, real_layer
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 sys.path.insert(0, str(ROOT / "tools"))
 
 import benchmark_table  # noqa: E402
+import links  # noqa: E402
 import readme_chart  # noqa: E402
 from counter_table import PAGE, page_with_table  # noqa: E402
 
@@ -68,11 +70,19 @@ def test_the_page_on_your_own_quantizer_prints_what_it_says(capsys):
         assert capsys.readouterr().out == printed
 
 
+def test_the_layer_of_that_page_is_there_without_the_workbook(monkeypatch):
+    page = (ROOT / "docs" / "your_own_quantizer.md").read_text()
+    monkeypatch.chdir(ROOT / "gemlite_lab" / "data")
+    namespace = {}
+    exec(re.search(r"```py\n(.*?)```", page, re.DOTALL)[1], namespace)
+    for name in LAYERS:
+        for ours, theirs in zip(namespace["real_layer"](name), real_layer(name), strict=True):
+            assert torch.equal(ours, theirs)
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
 def test_every_link_leads_somewhere(path):
-    for link in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
-        if not link.startswith("http"):
-            assert (path.parent / link).exists(), link
+    assert links.problems_of_pages([path]) == []
 
 
 def test_the_table_of_counters_is_that_of_the_record():
