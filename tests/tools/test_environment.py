@@ -1,5 +1,6 @@
 """What a fresh machine may lack gets one sentence with the command that mends it."""
 
+import json
 import os
 import shutil
 import socket
@@ -102,6 +103,19 @@ def test_make_lab_says_when_the_port_is_busy():
         )
     assert result.returncode == 1
     assert "cannot be used (Address already in use)" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "there, installs", [((), True), (("g++",), True), (("make",), True), (("g++", "make"), False)]
+)
+def test_the_devcontainer_installs_the_compiler_where_it_is_missing(bare, there, installs):
+    for name in there:
+        script(bare, name, "")
+    script(bare, "sudo", "echo sudo $@")
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    command = ["sh", "-c", container["onCreateCommand"]]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert ("sudo apt-get install -y g++ make" in output) == installs
 
 
 def test_the_stamp_changes_with_the_pins(tmp_path, monkeypatch):
