@@ -12,6 +12,7 @@ import pytest
 import torch
 from counter_kernels import DIFFERENT
 
+import gemlite_edu
 from gemlite_edu import NF4, quantize_to_format
 from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.runners import nsight
@@ -102,6 +103,15 @@ def test_the_chart_is_that_of_the_measurements():
     for kernel, name in readme_chart.KERNELS.items():
         words = f"{name.split()[0]} {min(times[kernel]):.1f} to {max(times[kernel]):.1f}"
         assert words in said
+
+
+def test_the_release_has_one_version_and_one_date():
+    version, date = re.search(
+        r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M
+    ).groups()
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert version == gemlite_edu.__version__
+    assert f"\nversion: {version}\ndate-released: {date}\n" in citation
 
 
 def test_readme_is_short():

@@ -60,11 +60,12 @@ def test_the_wheel_holds_the_files_of_gemlite_edu_alone(wheel):
     assert wheel.stat().st_size < 1_000_000
 
 
-def test_the_readme_of_the_index_page_has_no_link_that_leads_nowhere_there(wheel):
-    metadata_text = zipfile.ZipFile(wheel).read(f"{NAME}.dist-info/METADATA").decode()
-    targets = re.findall(r"\]\(([^)]*)\)", metadata_text)
+def test_the_readme_of_the_index_page_says_nothing_that_is_true_of_the_repository_alone(wheel):
+    readme = zipfile.ZipFile(wheel).read(f"{NAME}.dist-info/METADATA").decode()
+    targets = re.findall(r"\]\(([^)]*)\)", readme)
     assert targets and all(target.startswith("https://") for target in targets)
-    assert "![" not in metadata_text and "Your own quantizer goes on from there" in metadata_text
+    assert "![" not in readme and "Your own quantizer goes on from there" in readme
+    assert "\npip install gemlite-edu " in readme
 
 
 def test_the_wheel_in_an_empty_environment_runs_layers_models_and_kernels(wheel, tmp_path):

@@ -6,9 +6,12 @@ import shutil
 import socket
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -103,6 +106,17 @@ def test_make_lab_says_when_the_port_is_busy():
         )
     assert result.returncode == 1
     assert "cannot be used (Address already in use)" in result.stderr
+
+
+def test_the_pins_suit_every_python_of_the_range():
+    for line in (ROOT / "constraints.txt").read_text().splitlines()[2:]:
+        try:
+            package = metadata.metadata(Requirement(line).name)
+        except metadata.PackageNotFoundError:  # of an extra that is not installed here
+            continue
+        pythons = SpecifierSet(package["Requires-Python"] or "")
+        for minor in range(environment.OLDEST[1], environment.NEWEST[1] + 1):
+            assert f"3.{minor}.0" in pythons, f"{line} is for Python {pythons}"
 
 
 @pytest.mark.parametrize(
