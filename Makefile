@@ -2,6 +2,7 @@
 # make test      install, and run everything that runs without a GPU
 # make test-gpu  run the GPU checks with PYTHON's own torch, installing nothing (PARTS="kernels speed" for some)
 # make docs      build the site into build/site
+# make release-check  build the wheel and the site, and use the wheel with every Python and torch (an hour, 6 GB)
 # make bench     measure kernels on the GPU (KERNELS="cublas gemv_a16wn_fp32" SHAPES=4096x14336 M="1 16" WEIGHTS="W16 W4")
 
 export PYTHON PORT
@@ -30,9 +31,13 @@ docs:
 	@$(BIN)/python -m sphinx -q -W --keep-going -c docs/site . build/site
 	@echo "build/site/index.html"
 
+release-check:
+	@$(SETUP) dev
+	@$(BIN)/python tools/release_check.py
+
 bench:
 	@$(SETUP) lab
 	@$(BIN)/python -m gemlite_lab.bench $(if $(KERNELS),--kernels "$(KERNELS)") $(if $(SHAPES),--shapes "$(SHAPES)") \
 	  $(if $(M),--m "$(M)") $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(TRANSPOSED),--transposed)
 
-.PHONY: lab test test-gpu docs bench
+.PHONY: lab test test-gpu docs release-check bench

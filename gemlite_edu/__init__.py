@@ -7,7 +7,7 @@ from importlib import import_module
 
 from gemlite_edu.models.registration import register_when_imported
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES_OF = {
     "numbers.activations": (
@@ -85,7 +85,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted([*globals(), *__all__])
+    return sorted([*__all__, "__version__"])
 
 
 register_when_imported()

@@ -12,16 +12,19 @@ import pytest
 import torch
 from counter_kernels import DIFFERENT
 
+import gemlite_edu
 from gemlite_edu import NF4, quantize_to_format
 from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.runners import nsight
 from gemlite_lab.bench import measurements
+from gemlite_lab.lesson.real_layer import LAYERS, real_layer
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 sys.path.insert(0, str(ROOT / "tools"))
 
 import benchmark_table  # noqa: E402
+import links  # noqa: E402
 import readme_chart  # noqa: E402
 from counter_table import PAGE, page_with_table  # noqa: E402
 
@@ -68,11 +71,19 @@ def test_the_page_on_your_own_quantizer_prints_what_it_says(capsys):
         assert capsys.readouterr().out == printed
 
 
+def test_the_layer_of_that_page_is_there_without_the_workbook(monkeypatch):
+    page = (ROOT / "docs" / "your_own_quantizer.md").read_text()
+    monkeypatch.chdir(ROOT / "gemlite_lab" / "data")
+    namespace = {}
+    exec(re.search(r"```py\n(.*?)```", page, re.DOTALL)[1], namespace)
+    for name in LAYERS:
+        for ours, theirs in zip(namespace["real_layer"](name), real_layer(name), strict=True):
+            assert torch.equal(ours, theirs)
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
 def test_every_link_leads_somewhere(path):
-    for link in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
-        if not link.startswith("http"):
-            assert (path.parent / link).exists(), link
+    assert links.problems_of_pages([path]) == []
 
 
 def test_the_table_of_counters_is_that_of_the_record():
@@ -92,6 +103,15 @@ def test_the_chart_is_that_of_the_measurements():
     for kernel, name in readme_chart.KERNELS.items():
         words = f"{name.split()[0]} {min(times[kernel]):.1f} to {max(times[kernel]):.1f}"
         assert words in said
+
+
+def test_the_release_has_one_version_and_one_date():
+    version, date = re.search(
+        r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M
+    ).groups()
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert version == gemlite_edu.__version__
+    assert f"\nversion: {version}\ndate-released: {date}\n" in citation
 
 
 def test_readme_is_short():

@@ -1,34 +1,22 @@
-"""The built wheel holds gemlite_edu alone, and runs a kernel in an environment of its own."""
+"""The built wheel holds gemlite_edu alone, and works in an environment of its own."""
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
 from importlib import metadata
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import gemlite_edu
 
 ROOT = Path(__file__).parent.parent
-USE = """
-import torch
-import gemlite_edu
-from gemlite_edu import GemLiteLinear, load, pack_warped_int32, quantize_linear
-
-W, x = torch.randn(64, 128), torch.randn(1, 128).half()
-q = quantize_linear(W, 4, group_size=32)
-kernel = load("gemv_a16wn_fp32", nbits=4, group_size=32)
-y = kernel(x, pack_warped_int32(q.W_q, 4), q.scales, q.zeros)
-expected = x.double() @ q.dequantize(torch.float64).T
-assert (y.double() - expected).abs().max() < 0.05
-assert kernel.inspect(x, pack_warped_int32(q.W_q, 4), q.scales, q.zeros).findings == ()
-layer = GemLiteLinear(4, 32, 128, 64).pack(q.W_q, q.scales, q.zeros)
-assert (layer(x).double() - expected).abs().max() < 0.05
-print("from", gemlite_edu.__file__)
-"""
+NAME = f"gemlite_edu-{gemlite_edu.__version__}"
+USE = ROOT / "tools" / "use_wheel.py"
 
 
 def run(*command, cwd, **environment):
@@ -43,20 +31,56 @@ def run(*command, cwd, **environment):
     return result.stdout
 
 
-def test_a_wheel_in_an_empty_environment_runs_a_kernel(tmp_path):
-    run(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT, cwd=tmp_path)
-    (wheel,) = tmp_path.glob("*.whl")
-    assert {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()} == {
-        "gemlite_edu",
-        f"gemlite_edu-{gemlite_edu.__version__}.dist-info",
-    }
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory):
+    """The folder with the source distribution and the wheel that is built from it."""
+    folder = tmp_path_factory.mktemp("distributions")
+    run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
+    return folder
+
+
+@pytest.fixture
+def wheel(distributions):
+    (path,) = distributions.glob("*.whl")
+    return path
+
+
+def test_twine_has_nothing_to_say_about_the_distributions(distributions):
+    files = sorted(distributions.iterdir())
+    assert [file.suffix for file in files] == [".whl", ".gz"]
+    run(sys.executable, "-m", "twine", "check", "--strict", *files, cwd=distributions)
+
+
+def test_the_wheel_holds_the_files_of_gemlite_edu_alone(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    about = {name for name in names if name.startswith(f"{NAME}.dist-info/")}
+    files = [path for path in (ROOT / "gemlite_edu").rglob("*") if path.is_file()]
+    ours = {str(path.relative_to(ROOT)) for path in files if path.suffix != ".pyc"}
+    assert names - about == ours
     assert wheel.stat().st_size < 1_000_000
+
+
+def test_the_readme_of_the_index_page_says_nothing_that_is_true_of_the_repository_alone(wheel):
+    readme = zipfile.ZipFile(wheel).read(f"{NAME}.dist-info/METADATA").decode()
+    targets = re.findall(r"\]\(([^)]*)\)", readme)
+    assert targets and all(target.startswith("https://") for target in targets)
+    assert "![" not in readme and "Your own quantizer goes on from there" in readme
+    assert "\npip install gemlite-edu " in readme
+
+
+def test_the_wheel_in_an_empty_environment_runs_layers_models_and_kernels(wheel, tmp_path):
     python = environment_with(required_by(wheel), tmp_path)
     install = ["install", "-q", "--no-deps", "--no-compile", wheel]
-    run(sys.executable, "-m", "pip", "--python", python, *install, cwd=tmp_path)
-    cache = {"GEMLITE_EDU_CACHE": str(tmp_path / "cache"), "PYTHONPATH": ""}
-    assert f"from {tmp_path}" in run(python, "-c", USE, cwd=tmp_path, **cache)
-    assert "CUDA kernels of CPU tensors" in run(python.parent / "gemlite-edu", cwd=tmp_path)
+    alone = {"GEMLITE_EDU_CACHE": str(tmp_path / "cache"), "PYTHONPATH": ""}
+    run(sys.executable, "-m", "pip", "--python", python, *install, cwd=tmp_path, **alone)
+    assert f"from {tmp_path}" in run(python, USE, cwd=tmp_path, **alone)
+    assert "CUDA kernels of CPU tensors" in run(
+        python.parent / "gemlite-edu", cwd=tmp_path, **alone
+    )
+
+
+def test_dir_lists_the_public_names_alone():
+    assert dir(gemlite_edu) == sorted([*gemlite_edu.__all__, "__version__"])
 
 
 def required_by(wheel):

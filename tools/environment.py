@@ -25,7 +25,7 @@ def main(extra):
     if read(stamp) == wanted:
         write(INSTALL_SECONDS, "0")
         return
-    print("Installing into .venv (once; it takes some minutes and about 2 GB)", flush=True)
+    print("Installing into .venv (once; it takes some minutes and 2 to 5 GB)", flush=True)
     if read(os.path.join(VENV, "made-with")) != python + ROOT:
         shutil.rmtree(VENV, ignore_errors=True)
         run([python, "-m", "venv", VENV], "could not create .venv")

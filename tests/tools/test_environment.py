@@ -1,13 +1,17 @@
 """What a fresh machine may lack gets one sentence with the command that mends it."""
 
+import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -102,6 +106,30 @@ def test_make_lab_says_when_the_port_is_busy():
         )
     assert result.returncode == 1
     assert "cannot be used (Address already in use)" in result.stderr
+
+
+def test_the_pins_suit_every_python_of_the_range():
+    for line in (ROOT / "constraints.txt").read_text().splitlines()[2:]:
+        try:
+            package = metadata.metadata(Requirement(line).name)
+        except metadata.PackageNotFoundError:  # of an extra that is not installed here
+            continue
+        pythons = SpecifierSet(package["Requires-Python"] or "")
+        for minor in range(environment.OLDEST[1], environment.NEWEST[1] + 1):
+            assert f"3.{minor}.0" in pythons, f"{line} is for Python {pythons}"
+
+
+@pytest.mark.parametrize(
+    "there, installs", [((), True), (("g++",), True), (("make",), True), (("g++", "make"), False)]
+)
+def test_the_devcontainer_installs_the_compiler_where_it_is_missing(bare, there, installs):
+    for name in there:
+        script(bare, name, "")
+    script(bare, "sudo", "echo sudo $@")
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    command = ["sh", "-c", container["onCreateCommand"]]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert ("sudo apt-get install -y g++ make" in output) == installs
 
 
 def test_the_stamp_changes_with_the_pins(tmp_path, monkeypatch):
