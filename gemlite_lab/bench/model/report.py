@@ -1,5 +1,8 @@
 """The rows of whole models as text, and which of the bars that we set ourselves they reach."""
 
+from functools import partial
+from itertools import product
+
 from gemlite_lab.bench.model.shapes import SHAPES
 from gemlite_lab.bench.model.weights import GROUP_SIZE
 
@@ -42,50 +45,42 @@ def limit_us(row):
 def bars(rows):
     """[(what we set ourselves, what came, whether it is reached)] of rows {place: `ModelRow`}.
 
-    What no row tells is left out.
+    A bar for which a row is missing is left out.
     """
     return [bar for bar in _all_bars(rows) if bar is not None]
 
 
 def _all_bars(rows):
-    yield _ratio(rows, ("decode", 1), "times as fast", _speedup, lambda x: x >= LEAST_SPEEDUP)
-    for shape in SHAPES:
-        for size in (1, 4, 16):
-            yield _ahead_of_peers(rows, shape, size)
+    speedup = f"is so many times as fast as fp16, at least {LEAST_SPEEDUP}"
+    of_8b = partial(_against_fp16, rows)
+    yield of_8b("decode", 1, speedup, lambda ours, fp16: fp16.p50_us / ours.p50_us)
+    for shape, size in product(SHAPES, (1, 4, 16)):
+        yield _ahead_of_peers(rows, shape, size)
+    time = f"takes so much of fp16's time, at most {MOST_PREFILL}"
     for size in (1024, 4096):
-        yield _ratio(rows, ("prefill", size), "of the time", _time, lambda x: x <= MOST_PREFILL)
-    yield _ratio(rows, ("decode", 1), "of the memory", _memory, lambda x: x <= MOST_MEMORY)
+        yield of_8b("prefill", size, time, lambda ours, fp16: ours.p50_us / fp16.p50_us)
+    memory = f"takes so much of fp16's memory, at most {MOST_MEMORY}"
+    yield of_8b("decode", 1, memory, lambda ours, fp16: ours.peak_bytes / fp16.peak_bytes)
 
 
-def _speedup(ours, fp16):
-    return fp16.p50_us / ours.p50_us
-
-
-def _time(ours, fp16):
-    return ours.p50_us / fp16.p50_us
-
-
-def _memory(ours, fp16):
-    return ours.peak_bytes / fp16.peak_bytes
-
-
-def _ratio(rows, step, words, of, reached):
-    """A bar on ours against fp16, of the 8B shape."""
-    ours, fp16 = (rows.get(("8B", name, *step)) for name in ("ours", "fp16"))
+def _against_fp16(rows, phase, size, words, ratio_of):
+    """A bar on ours against fp16, of the 8B shape; `words` end with its number."""
+    ours, fp16 = (rows.get(("8B", name, phase, size)) for name in ("ours", "fp16"))
     if ours is None or fp16 is None:
         return None
-    ratio = of(ours, fp16)
-    return f"8B, {step[0]} {step[1]}: ours {words} of fp16", f"{ratio:.2f}", reached(ratio)
+    ratio, bar = ratio_of(ours, fp16), float(words.rpartition(" ")[2])
+    is_reached = ratio >= bar if "at least" in words else ratio <= bar
+    return f"8B, {phase} {size}: ours {words}", f"{ratio:.2f}", is_reached
 
 
 def _ahead_of_peers(rows, shape, size):
-    of_step = [row for row in rows.values() if row.place[::2] == (shape, "decode")]
-    of_step = [row for row in of_step if row.size == size]
-    ours = next((row for row in of_step if row.contender == "ours"), None)
-    peers = [row for row in of_step if row.contender not in ("ours", "fp16")]
+    names = dict.fromkeys(row.contender for row in rows.values())
+    found = {name: rows.get((shape, name, "decode", size)) for name in names}
+    ours = found.pop("ours", None)
+    peers = [row for name, row in found.items() if row and name != "fp16"]
     if ours is None or not peers:
         return None
     best = min(peers, key=lambda row: row.p50_us)
-    what = f"{shape}, decode {size}: ours ahead of {len(peers)} peers"
+    what = f"{shape}, decode {size}: ours is ahead of {len(peers)} peer{'s' * (len(peers) > 1)}"
     came = f"{ours.p50_us:.0f} us, {best.contender} {best.p50_us:.0f}"
     return what, came, ours.p50_us < best.p50_us
