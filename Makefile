@@ -4,6 +4,8 @@
 # make docs      build the site into build/site
 # make release-check  build the wheel and the site, and use the wheel with every Python and torch (an hour, 6 GB)
 # make bench     measure kernels on the GPU (KERNELS="cublas gemv_a16wn_fp32" SHAPES=4096x14336 M="1 16" WEIGHTS="W16 W4")
+# make bench-model  decode and prefill whole models on the GPU with PYTHON's own torch, installing nothing; it goes on
+#                   where the last run ended (PARTS="8B-ours 1B" for some, MINUTES=9 to end in time, ROWS=rows.csv)
 
 export PYTHON PORT
 BIN := .venv/bin
@@ -40,4 +42,8 @@ bench:
 	@$(BIN)/python -m gemlite_lab.bench $(if $(KERNELS),--kernels "$(KERNELS)") $(if $(SHAPES),--shapes "$(SHAPES)") \
 	  $(if $(M),--m "$(M)") $(if $(WEIGHTS),--weights "$(WEIGHTS)") $(if $(TRANSPOSED),--transposed)
 
-.PHONY: lab test test-gpu docs release-check bench
+bench-model:
+	@$(or $(PYTHON),python3) -m gemlite_lab.bench.model --parts "$(PARTS)" $(if $(MINUTES),--minutes $(MINUTES)) \
+	  $(if $(ROWS),--rows "$(ROWS)")
+
+.PHONY: lab test test-gpu docs release-check bench bench-model

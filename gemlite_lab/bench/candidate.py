@@ -46,14 +46,19 @@ class Candidate:
         """Version of its package, with its build; "" where the package is not installed."""
         if self.package == "gemlite_edu":
             return gemlite_edu.__version__ + (f"+{self.build}" if self.build else "")
-        try:
-            return version(self.package)
-        except PackageNotFoundError:
-            return ""
+        return installed_version(self.package)
 
     def why_not_here(self, problem):
         """Like why_not, and "not installed" where its package is missing."""
         return self.why_not(problem) if self.version() else f"{self.package} is not installed"
+
+
+def installed_version(package):
+    """Version of a distribution; "" if it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def find_candidates():

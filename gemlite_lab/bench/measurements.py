@@ -67,32 +67,31 @@ class Measurement:
         return self.gb_per_s / self.read_gb_per_s
 
 
-_COLUMNS = [field.name for field in fields(Measurement)]
 _PARSE = {float: float, int: int, str: str, bool: lambda text: text == "True"}
 
 
-def path_of(device):
+def path_of(device, kind="bench"):
     """The file for measurements on `device`: benchmarks/data/bench_nvidia_h200.csv."""
     name = "".join(c if c.isalnum() else "_" for c in device.lower())
-    return FOLDER / f"bench_{name}.csv"
+    return FOLDER / f"{kind}_{name}.csv"
 
 
-def append(path, measurement):
-    """Add a row to the CSV at `path`. It is on disk on return, so an interrupted run keeps it.
+def append(path, row):
+    """Add a row, a dataclass, to the CSV at `path`. It is on disk on return, so an interrupted run
+    keeps it.
 
     Several runs may append at once. Raises ValueError if the file has other columns.
     """
+    columns = [field.name for field in fields(row)]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", newline="", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         before = file.read()
-        if before and before.partition("\n")[0] != ",".join(_COLUMNS):
+        if before and before.partition("\n")[0] != ",".join(columns):
             raise ValueError(f"{path} has other columns than this version writes: move it away")
         line_end = "" if not before or before.endswith("\n") else "\n"  # of a row cut short
-        file.write(
-            line_end + ("" if before else _line(_COLUMNS)) + _line(vars(measurement).values())
-        )
+        file.write(line_end + ("" if before else _line(columns)) + _line(vars(row).values()))
         file.flush()
         os.fsync(file.fileno())
 
@@ -111,18 +110,23 @@ def read(path):
     if not path.exists():
         recorded = ", ".join(other.name for other in sorted(FOLDER.glob("bench_*.csv")))
         raise ValueError(f"there is no {path}: run make bench; there are {recorded or 'none yet'}")
+    return rows_in(path, Measurement)
+
+
+def rows_in(path, kind):
+    """Every row of the CSV at `path` as a `kind`, a dataclass like `Measurement`, oldest first."""
     found = []
     with path.open(newline="", encoding="utf-8") as file:
         for number, row in enumerate(csv.DictReader(file), 2):
             if None in row or None in row.values():
                 print(f"{path.name}: row {number} is cut short and left out")
             else:
-                found.append(_parse(row))
+                found.append(_parse(row, kind))
     return found
 
 
-def _parse(row):
-    return Measurement(**{f.name: _PARSE[f.type](row[f.name]) for f in fields(Measurement)})
+def _parse(row, kind):
+    return kind(**{f.name: _PARSE[f.type](row[f.name]) for f in fields(kind)})
 
 
 def newest(measurements):

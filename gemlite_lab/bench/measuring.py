@@ -10,13 +10,13 @@ from gemlite_edu.runners.timing import CudaGraphClock, Timing, copies_needed, ti
 from gemlite_lab.bench.card import clocks
 
 # Two measurements of the read bandwidth differ by less than this factor.
-_LIMIT_MARGIN = 1.02
+LIMIT_MARGIN = 1.02
 # The most that ||y - y64|| / ||y64|| may be. Kernels that add thousands of products in fp16 reach
 # 4e-3. Dropping the lowest bit of 8-bit weights gives 7e-3, dropping a group of 128 far more.
 TOLERANCE = 12 * 2.0**-11
 # The most that |y - y64| of one element may be, in root mean squares of y64. A tile that wrongly
 # holds zeros exceeds it.
-_ELEMENT_TOLERANCE = 12 * TOLERANCE
+ELEMENT_TOLERANCE = 12 * TOLERANCE
 _LEAST_OUTPUT_BYTES = 2
 _OUTPUT_TYPES = (torch.float16, torch.bfloat16, torch.float32, torch.int32)
 
@@ -103,7 +103,7 @@ class _Run:
         difference = self._difference(i, right)
         error = float(difference.norm() / right.norm())
         worst = float(difference.abs().max() / right.square().mean().sqrt())
-        if error <= TOLERANCE and worst <= _ELEMENT_TOLERANCE:
+        if error <= TOLERANCE and worst <= ELEMENT_TOLERANCE:
             return error
         if error > TOLERANCE:
             self._refuse_an_earlier_answer(i, right)
@@ -176,7 +176,7 @@ def _is_poison(output):
 
 def _refuse_above_the_limit(weight_bytes, timing, card):
     gb_per_s = weight_bytes / timing.p50 / 1e3
-    if gb_per_s > _LIMIT_MARGIN * card.read_gb_per_s:
+    if gb_per_s > LIMIT_MARGIN * card.read_gb_per_s:
         raise Refused(
             f"{weight_bytes:,} bytes of weights in {timing.p50:.2f} us are {gb_per_s:.0f} GB/s, "
             f"and this card reads {card.read_gb_per_s:.0f}: it does not read them all from memory"

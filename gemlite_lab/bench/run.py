@@ -1,11 +1,11 @@
 """A benchmark run: measure each kernel on each problem that it takes, and keep row after row."""
 
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 
 import torch
 from tqdm import tqdm
 
+from gemlite_lab.bench.candidate import installed_version
 from gemlite_lab.bench.measurements import Measurement, append
 from gemlite_lab.bench.measuring import Refused, measure
 from gemlite_lab.bench.problem import Problem
@@ -43,7 +43,7 @@ def run(cells, card, path):
             try:
                 row = measured(candidate, problem, card)
             except Exception as error:  # a peer may raise anything; the run goes on to the next one
-                failures.append((candidate, problem, _in_one_line(error)))
+                failures.append((candidate, problem, in_one_line(error)))
                 if "CUDA error" in str(error):
                     print("the GPU does nothing more in this process: the run ends here")
                     break
@@ -57,7 +57,7 @@ def run(cells, card, path):
     return rows, failures
 
 
-def _in_one_line(error):
+def in_one_line(error):
     first_line = str(error).strip().partition("\n")[0][:_LONGEST_REASON]
     return f"{type(error).__name__}: {first_line}"
 
@@ -92,7 +92,7 @@ def row_of(candidate, problem, card, result, refused, seed):
         matmul_tflops=round(card.matmul_tflops, 1),
         seed=seed,
         torch=torch.__version__,
-        triton=_version("triton"),
+        triton=installed_version("triton"),
         cuda=torch.version.cuda or "",
         driver=card.driver,
         refused=refused,
@@ -115,10 +115,3 @@ def _figures(result):
         "sm_mhz": result.mhz[0],
         "memory_mhz": result.mhz[1],
     }
-
-
-def _version(package):
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
