@@ -6,11 +6,15 @@ Nobody imports the other: this waits for transformers to import its own list of 
 import importlib.util
 import sys
 import warnings
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
 
 _LIST = "transformers.quantizers.auto"
 
 
-def register_when_imported():
+def register_when_imported() -> None:
     """Register now if transformers has its list of quantizers, else as soon as it imports that."""
     if _LIST in sys.modules:
         _register()
@@ -21,7 +25,9 @@ def register_when_imported():
 class _Waiting:
     """A finder that finds nothing itself, but lets `_register` follow the import of `_LIST`."""
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         """The usual spec of `_LIST`, whose loader registers afterwards; None for other modules."""
         if name != _LIST:
             return None
@@ -29,17 +35,18 @@ class _Waiting:
         spec = importlib.util.find_spec(name)
         if spec is None:
             return None
-        load = spec.loader.exec_module
+        loader: Any = spec.loader
+        load = loader.exec_module
 
-        def load_and_register(module):
+        def load_and_register(module: ModuleType) -> None:
             load(module)
             _register()
 
-        spec.loader.exec_module = load_and_register
+        loader.exec_module = load_and_register
         return spec
 
 
-def _register():
+def _register() -> None:
     try:
         from gemlite_edu.models import transformers_quantizer  # noqa: F401
     except (ImportError, AttributeError, TypeError) as error:
