@@ -29,6 +29,13 @@ layer = GemLiteLinear(4, 32, 128, 64).pack(q.W_q, q.scales, q.zeros)
 assert (layer(x).double() - expected).abs().max() < 0.05
 print("from", gemlite_edu.__file__)
 """
+MISTAKE = """
+from gemlite_edu import Format, load
+
+kernel = load("gemv_a16wn_fp32", nbits="4")  # type: ignore[arg-type]
+groups: str = Format(4, group_size=32).groups_of(64)  # type: ignore[assignment]
+source: str = kernel.source
+"""
 
 
 def run(*command, cwd, **environment):
@@ -46,7 +53,9 @@ def run(*command, cwd, **environment):
 def test_a_wheel_in_an_empty_environment_runs_a_kernel(tmp_path):
     run(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, ROOT, cwd=tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
-    assert {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()} == {
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {"gemlite_edu/py.typed", "gemlite_edu/__init__.pyi"} < set(names)
+    assert {name.partition("/")[0] for name in names} == {
         "gemlite_edu",
         f"gemlite_edu-{gemlite_edu.__version__}.dist-info",
     }
@@ -57,6 +66,16 @@ def test_a_wheel_in_an_empty_environment_runs_a_kernel(tmp_path):
     cache = {"GEMLITE_EDU_CACHE": str(tmp_path / "cache"), "PYTHONPATH": ""}
     assert f"from {tmp_path}" in run(python, "-c", USE, cwd=tmp_path, **cache)
     assert "CUDA kernels of CPU tensors" in run(python.parent / "gemlite-edu", cwd=tmp_path)
+    check_types(python, tmp_path)
+
+
+def check_types(python, folder):
+    """The installed package's hints reach a program outside the repository, by py.typed."""
+    config = folder / "mypy.ini"
+    config.write_text("[mypy]\nwarn_unused_ignores = True\n[mypy-torch.*]\nfollow_imports = skip\n")
+    program = folder / "program.py"
+    program.write_text(MISTAKE)
+    run(sys.executable, "-m", "mypy", "--python-executable", python, program, cwd=folder)
 
 
 def required_by(wheel):
