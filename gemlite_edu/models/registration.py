@@ -6,10 +6,8 @@ Nobody imports the other: this waits for transformers to import its own list of 
 import importlib.util
 import sys
 import warnings
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
 
 _LIST = "transformers.quantizers.auto"
 
@@ -25,24 +23,21 @@ def register_when_imported() -> None:
 class _Waiting:
     """A finder that finds nothing itself, but lets `_register` follow the import of `_LIST`."""
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """The usual spec of `_LIST`, whose loader registers afterwards; None for other modules."""
         if name != _LIST:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
-        if spec is None:
-            return None
-        loader: Any = spec.loader
-        load = loader.exec_module
+        if spec is None or spec.loader is None:
+            return spec
+        load = spec.loader.exec_module
 
         def load_and_register(module: ModuleType) -> None:
             load(module)
             _register()
 
-        loader.exec_module = load_and_register
+        spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
         return spec
 
 
