@@ -17,6 +17,13 @@ import gemlite_edu
 ROOT = Path(__file__).parent.parent
 NAME = f"gemlite_edu-{gemlite_edu.__version__}"
 USE = ROOT / "tools" / "use_wheel.py"
+MISTAKE = """
+from gemlite_edu import Format, load
+
+kernel = load("gemv_a16wn_fp32", nbits="4")  # type: ignore[arg-type]
+groups: str = Format(4, group_size=32).groups_of(64)  # type: ignore[assignment]
+source: str = kernel.source
+"""
 
 
 def run(*command, cwd, **environment):
@@ -77,6 +84,16 @@ def test_the_wheel_in_an_empty_environment_runs_layers_models_and_kernels(wheel,
     assert "CUDA kernels of CPU tensors" in run(
         python.parent / "gemlite-edu", cwd=tmp_path, **alone
     )
+    check_types(python, tmp_path)
+
+
+def check_types(python, folder):
+    """The installed package's hints reach a program outside the repository, by py.typed."""
+    config = folder / "mypy.ini"
+    config.write_text("[mypy]\nwarn_unused_ignores = True\n[mypy-torch.*]\nfollow_imports = skip\n")
+    program = folder / "program.py"
+    program.write_text(MISTAKE)
+    run(sys.executable, "-m", "mypy", "--python-executable", python, program, cwd=folder)
 
 
 def test_dir_lists_the_public_names_alone():

@@ -4,7 +4,7 @@
 class OneSentence:
     """A base class for errors that a notebook shows without a traceback."""
 
-    def _render_traceback_(self):
+    def _render_traceback_(self) -> list[str]:
         """IPython calls this method instead of printing a traceback."""
         return [f"{type(self).__name__}: {self}"]
 
@@ -23,6 +23,6 @@ class UntrustedText(OneSentence, ValueError):
     texts: {hole: text}, for a folder with a model a list of these; read before you trust.
     """
 
-    def __init__(self, message, texts):
+    def __init__(self, message: str, texts: dict[str, str] | list[dict[str, str]]) -> None:
         super().__init__(message)
         self.texts = texts

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 
@@ -138,7 +138,7 @@ class SparseWeights:
     hole_bytes = 0
     step = SparseTiles.tile
     text = "gemv_a16w7_sparse_fast"
-    defines = {}
+    defines: ClassVar[dict[str, object]] = {}
 
     def __post_init__(self):
         group = self.group_size

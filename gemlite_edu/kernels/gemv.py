@@ -100,7 +100,7 @@ class PackedGemv(_Gemv):
     """
 
     make_layout: Callable
-    x_dtypes: tuple[torch.dtype, ...] = Spec.x_dtypes
+    x_dtypes: tuple[torch.dtype, ...] = Spec.x_dtypes  # type: ignore[misc]
 
     @property
     def takes_nbits(self):

@@ -3,7 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 
@@ -40,7 +40,10 @@ class FastGemv(Spec):
     hole_bytes: int = 0
     has_one_offset: bool = False
 
-    texts = ("gemv_a16w1to2_fast", "gemv_a16w3to8_fast")  # names of `sources`
+    texts: ClassVar[tuple[str, ...]] = (
+        "gemv_a16w1to2_fast",
+        "gemv_a16w3to8_fast",
+    )  # names of `sources`
     on_older_gpus = "gemv_a16wn_fp32"
 
     @cached_property

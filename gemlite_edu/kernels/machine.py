@@ -8,7 +8,7 @@ import torch
 # Bytes of shared memory that one block may ask for.
 # Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 _KIB = 1024
-_SHARED_BYTES_PER_BLOCK = {
+_SHARED_BYTES_PER_BLOCK: dict[tuple[int, ...], int] = {
     (7, 0): 96 * _KIB,
     (7, 5): 64 * _KIB,
     (8, 0): 163 * _KIB,
@@ -40,12 +40,12 @@ class Machine(NamedTuple):
     largest_cluster: int = 1
 
     @property
-    def shared_bytes_per_block(self):
+    def shared_bytes_per_block(self) -> int:
         """The shared memory, in bytes, that one block may request."""
         return shared_bytes_per_block(self.capability)
 
     @property
-    def named(self):
+    def named(self) -> str:
         """The compute capability as CUDA writes it.
 
         >>> H200.named
@@ -59,7 +59,7 @@ SIMULATED = H200._replace(largest_cluster=1)  # an H200 without clusters
 
 
 @cache
-def machine_of(device):
+def machine_of(device: torch.device) -> Machine:
     """The `Machine` that runs kernels on tensors of `device`; for the CPU, the simulator."""
     if device.type != "cuda":
         return SIMULATED
@@ -68,7 +68,7 @@ def machine_of(device):
     return Machine(capability, count, H200.largest_cluster if capability == HOPPER else 1)
 
 
-def shared_bytes_per_block(capability):
+def shared_bytes_per_block(capability: tuple[int, int]) -> int:
     """Shared memory that one block may request, in bytes; 48 KiB for a device not in the table.
 
     >>> shared_bytes_per_block((9, 0))

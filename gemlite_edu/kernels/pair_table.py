@@ -4,7 +4,9 @@ The levels themselves are a tensor, which a call brings: all tables of one size 
 with it one build.
 """
 
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import torch
 
@@ -107,12 +109,12 @@ class PairTable(dict):
     levels: floats that float16 holds. Pass the table itself to `load`: a plain dict has no levels.
     """
 
-    def __init__(self, texts, levels):
+    def __init__(self, texts: dict[str, str], levels: tuple[float, ...]) -> None:
         super().__init__(texts)
         self.levels = levels
 
 
-def pair_table(levels):
+def pair_table(levels: Sequence[float] | torch.Tensor | Format) -> PairTable:
     """Texts for `prepare_pairs` and `dequant_pair` that decode code c as levels[c]: a `PairTable`.
 
     levels: 2**nbits numbers for codes of nbits bits, 2 to 256 of them, or a `Format` with so many
@@ -137,7 +139,7 @@ def pair_table(levels):
 
 
 @cache
-def table_texts(count):
+def table_texts(count: int) -> dict[str, str]:
     """The texts {hole: text} of every table of so many levels."""
     of_pairs = count <= _MOST_OF_PAIRS
     bits = count.bit_length() - 1
@@ -150,7 +152,7 @@ def table_texts(count):
     }
 
 
-def known_of(texts, nbits):
+def known_of(texts: Mapping[str, str], nbits: int) -> dict[str, Any]:
     """What `FastWeights` of nbits must know about {hole: text}: its hole_bytes and has_one_offset.
 
     The offsets of a text of the user's own are not known.
@@ -161,7 +163,7 @@ def known_of(texts, nbits):
     return {"hole_bytes": hole_bytes, "has_one_offset": has_one_offset}
 
 
-def _halves(levels):
+def _halves(levels: Sequence[float] | torch.Tensor | Format) -> torch.Tensor:
     numbers = levels.levels or () if isinstance(levels, Format) else levels
     halves = torch.as_tensor(numbers).detach().cpu().half()
     is_power = halves.dim() == 1 and len(halves) in (2, 4, 8, 16, 32, 64, 128, 256)

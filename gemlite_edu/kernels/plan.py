@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 from gemlite_edu.kernels.machine import MAX_GRID_Y
+from gemlite_edu.packing.warp_interleaved import WarpInterleaved
 
 WARP_SIZE = 32
 LONGEST = 2**31 - 2**16  # kernels hold M, N and K, rounded up to whole tiles, in ints
@@ -33,16 +34,16 @@ class Launch(NamedTuple):
     entry: str = ""
 
     @property
-    def block(self):
+    def block(self) -> tuple[int, ...]:
         """The shape of a block: (x, y, z) in threads."""
         shape = (self.threads,) if isinstance(self.threads, int) else self.threads
         return (*shape, *(1,) * (3 - len(shape)))
 
     @property
-    def threads_per_block(self):
+    def threads_per_block(self) -> int:
         return math.prod(self.block)
 
-    def __str__(self):
+    def __str__(self) -> str:
         threads = (
             self.threads if isinstance(self.threads, int) else " x ".join(map(str, self.threads))
         )
@@ -60,11 +61,11 @@ class Plan(NamedTuple):
     image_halves: int = 0
 
     @property
-    def product(self):
+    def product(self) -> Launch:
         """The launch that writes y."""
         return self.launches[-1]
 
-    def check_rows(self, M):
+    def check_rows(self, M: int) -> None:
         """Raise ValueError if M rows of x need more blocks than a grid may have."""
         passes = max(launch.grid[1] for launch in self.launches)
         if passes > MAX_GRID_Y:
@@ -72,13 +73,13 @@ class Plan(NamedTuple):
             raise ValueError(f"x has M = {M} rows, a launch takes {most}: split x by rows")
 
 
-def check_sizes(M, N, K):
+def check_sizes(M: int, N: int, K: int) -> None:
     """Raise ValueError if a size does not fit into a kernel's ints."""
     if any(size > LONGEST for size in (M, N, K)):
         raise ValueError(f"M, N and K may be up to {LONGEST}, got {M}, {N} and {K}")
 
 
-def rows_in_one_pass(M):
+def rows_in_one_pass(M: int) -> int:
     """Rows of x that share one pass over the weights: M rounded up to a power of two, at most 8.
 
     >>> [rows_in_one_pass(M) for M in (1, 3, 8, 9)]
@@ -87,7 +88,7 @@ def rows_in_one_pass(M):
     return min(2 ** max(M - 1, 0).bit_length(), _MAX_ROWS)
 
 
-def codes_per_group(layout, group_size):
+def codes_per_group(layout: WarpInterleaved, group_size: int | None) -> int:
     """How many consecutive codes of a word always share a group, in every lane and word.
 
     The codes of a word are 32 apart in k, so it is 1 if group_size is not a multiple of 32.

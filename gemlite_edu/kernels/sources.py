@@ -5,6 +5,7 @@ replaced hole.
 """
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +16,7 @@ FOLDER = Path(__file__).parent / "cuda"
 _LOCAL_INCLUDE = re.compile(r'#include "(\w+\.cuh)"')
 
 
-def read(file_name):
+def read(file_name: str) -> str:
     """The text of one file in `kernels/cuda/`; the name "gemv_a16wn_fp32" means its .cu file."""
     path = _paths().get(file_name if "." in file_name else f"{file_name}.cu")
     if path is None:
@@ -25,11 +26,11 @@ def read(file_name):
 
 
 @cache
-def _paths():
+def _paths() -> dict[str, Path]:
     return {path.name: path for path in FOLDER.glob("*/*")}
 
 
-def hole(name, kernel):
+def hole(name: str, kernel: str) -> str:
     """The shipped text in the hole `name` of `kernel`.
 
     >>> print(hole("warp_reduce_sum", "gemv_a16wn_fp32").splitlines()[1])
@@ -42,7 +43,7 @@ def hole(name, kernel):
     return holes[name]
 
 
-def place_of_hole(name, kernel):
+def place_of_hole(name: str, kernel: str) -> tuple[str, int]:
     """(file, number of the first line) of the shipped text in the hole `name` of `kernel`.
 
     >>> place_of_hole("warp_reduce_sum", "gemv_a16wn_fp32")
@@ -55,7 +56,7 @@ def place_of_hole(name, kernel):
     return file_name.strip('"'), int(number) + since.count("\n")
 
 
-def expand(kernel, replace=None):
+def expand(kernel: str, replace: dict[str, str] | None = None) -> str:
     """The text of `kernel` with local includes expanded and holes replaced by `replace[name]`.
 
     Raises ValueError for an unknown hole, or for a text that cannot fill it.
@@ -72,7 +73,7 @@ def expand(kernel, replace=None):
     return "".join(_expand_file(f"{kernel}.cu", replace, seen=set()))
 
 
-def expand_header(file_name):
+def expand_header(file_name: str) -> str:
     """The text of a header with local includes expanded.
 
     >>> "constexpr int WARP_SIZE = 32;" in expand_header("tensor_core.cuh")
@@ -82,19 +83,19 @@ def expand_header(file_name):
 
 
 @cache
-def _words_around(kernel, holes):
+def _words_around(kernel: str, holes: frozenset[str]) -> set[str]:
     """The words of `kernel`, and of what launches it, but not those in these holes."""
     text = "".join(_expand_file(f"{kernel}.cu", dict.fromkeys(holes, ""), seen=set()))
     return frozenset(words_of(kernel, text) | words_of(kernel, read("bindings.cu")))
 
 
-def _holes(file_name):
+def _holes(file_name: str) -> dict[str, str]:
     text = "".join(_expand_file(file_name, {}, seen=set()))
     text = re.sub(r"^#line .*\n", "", text, flags=re.MULTILINE)
     return {name: body for name, body in HOLE.findall(text)}
 
 
-def _expand_file(file_name, replace, seen):
+def _expand_file(file_name: str, replace: dict[str, str], seen: set[str]) -> Iterator[str]:
     """Pieces of a file's text with includes expanded; a text that fills a hole stays unchanged."""
     seen.add(file_name)
     text = read(file_name)
@@ -108,7 +109,9 @@ def _expand_file(file_name, replace, seen):
     yield from _expand_includes(text, end, len(text), file_name, replace, seen)
 
 
-def _expand_includes(text, start, end, file_name, replace, seen):
+def _expand_includes(
+    text: str, start: int, end: int, file_name: str, replace: dict[str, str], seen: set[str]
+) -> Iterator[str]:
     line_number = text[:start].count("\n")
     for line in text[start:end].splitlines(keepends=True):
         line_number += 1

@@ -2,7 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 
@@ -31,7 +31,7 @@ class Ternary(Spec):
 
     x_dtypes = (torch.int8,)
     takes_nbits = False
-    fragments = (None,)
+    fragments: ClassVar[tuple[str | None, ...]] = (None,)
     usual_shape = (TILE_N, TILE_K)
 
     @property

@@ -30,7 +30,17 @@ class BitLinear(FrozenLayer):
     tensor([[ 16., -16.]])
     """
 
-    def __init__(self, in_features, out_features, bias=False, device=None):
+    W_packed: torch.Tensor
+    scales: torch.Tensor
+    bias: torch.Tensor | None
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = False,
+        device: torch.device | str | None = None,
+    ) -> None:
         super().__init__()
         check_size("in_features", in_features)
         check_size("out_features", out_features)
@@ -43,7 +53,7 @@ class BitLinear(FrozenLayer):
         self.register_buffer("bias", torch.zeros(out_features, device=device) if bias else None)
 
     @staticmethod
-    def from_linear(linear):
+    def from_linear(linear: torch.nn.Linear) -> "BitLinear":
         """Convert a torch.nn.Linear; its weights become -1, 0 or 1 times mean |W|.
 
         A layer trained for ternary weights, as BitNet's are, keeps its accuracy; any other layer
@@ -54,19 +64,18 @@ class BitLinear(FrozenLayer):
         if linear.weight.device.type == "meta":
             raise ValueError("the weight has no numbers: it is on meta")
         q = quantize_ternary(linear.weight)
-        return BitLinear.from_packed(
-            pack_bitnet_2bit(q.W_q), q.scales, *linear.weight.shape[::-1], linear.bias
-        )
+        N, K = linear.weight.shape
+        return BitLinear.from_packed(pack_bitnet_2bit(q.W_q), q.scales, K, N, linear.bias)
 
     @staticmethod
     def from_packed(
-        W_packed,
-        ws,
-        in_features,
-        out_features,
-        bias=None,
-        convention=ScaleConvention.MULTIPLY,
-    ):
+        W_packed: torch.Tensor,
+        ws: torch.Tensor,
+        in_features: int,
+        out_features: int,
+        bias: torch.Tensor | None = None,
+        convention: ScaleConvention = ScaleConvention.MULTIPLY,
+    ) -> "BitLinear":
         """Make the layer from words in BitNet's order and the scales of the weights.
 
         ws: floating-point, one element, (N,) or (N, 1); `convention` says what it means.
@@ -90,7 +99,7 @@ class BitLinear(FrozenLayer):
             layer.bias = bias.detach().to(W_packed.device, copy=True)
         return layer
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         """y (..., N) for x (..., K), fp16, bf16 or fp32; y has the dtype of x."""
         self._check(x)
         x_q, token_scales = quantize_activations_int8(x)
@@ -99,13 +108,13 @@ class BitLinear(FrozenLayer):
         y = y if self.bias is None else y + self.bias.to(y.dtype)
         return y.reshape(*x.shape[:-1], self.out_features)
 
-    def _check(self, x):
+    def _check(self, x: torch.Tensor) -> None:
         self._check_x(x, self.W_packed, FLOATS)
         for name, tensor in (("x", x), ("scales", self.scales), ("bias", self.bias)):
             if tensor is not None:
                 check_no_grad(name, tensor)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The sizes, and whether the layer has a bias."""
         bias = self.bias is not None
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={bias}"

@@ -1,11 +1,27 @@
 """Quantize the weights of a torch.nn.Linear by our quantizer, by hqq's or by the user's."""
 
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+import torch
+
 from gemlite_edu.numbers.coded_weight import CodedWeight
+from gemlite_edu.numbers.format import Format
 from gemlite_edu.numbers.hqq_quantizer import hqq_quantizer
 from gemlite_edu.numbers.nearest import quantize_to_format
 
+Quantizer = Callable[[torch.Tensor, Format], CodedWeight]  # takes W (N, K)
 
-def quantizer_of(named, format):
+
+class LayerQuantizer(Protocol):
+    """An object that has another quantizer for each layer, as `calibrated` returns it."""
+
+    def of_layer(self, linear: torch.nn.Linear) -> Quantizer: ...
+
+
+def quantizer_of(
+    named: Quantizer | LayerQuantizer | Literal["hqq"] | None, format: Format
+) -> Quantizer | LayerQuantizer:
     """The function from (W, format) to a `CodedWeight` that `named` stands for.
 
     named: such a function; "hqq" for hqq's; None for `quantize_to_format`; or an object whose
@@ -23,7 +39,9 @@ def quantizer_of(named, format):
     return named
 
 
-def coded_linear(linear, format, quantizer):
+def coded_linear(
+    linear: torch.nn.Linear, format: Format, quantizer: Quantizer | LayerQuantizer
+) -> CodedWeight:
     """What `quantizer`, as `quantizer_of` returns it, makes of the weights of a torch.nn.Linear.
 
     A quantizer that is not this package's gets a copy, so the linear never changes. Raises

@@ -1,11 +1,13 @@
 """Describe in words how a `GemLiteLinear` multiplies rows of x."""
 
+from typing import Any
+
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode
-from gemlite_edu.operators.choose import MATMUL_TYPES, choose, limits
+from gemlite_edu.operators.choose import MATMUL_TYPES, Problem, choose, limits
 
 
-def explained(layer, problem):
+def explained(layer: Any, problem: Problem) -> str:
     """The text of `GemLiteLinear.explain` for a `Problem` of the layer."""
     rule, in_graphs = choose(problem), choose(problem._replace(is_captured=True))
     name, format = rule.matmul_type, layer.format
@@ -29,7 +31,7 @@ def explained(layer, problem):
     return "\n".join(lines)
 
 
-def _added_in(layer, chosen):
+def _added_in(layer: Any, chosen: str) -> str:
     if layer.acc_dtype == DType.FP16 and chosen in ("GEMM", "GEMM_SPLITK"):
         return "float16"
     return "int32" if layer.input_dtype == DType.INT8 and layer.scales is None else "float32"

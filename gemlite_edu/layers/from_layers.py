@@ -3,10 +3,12 @@
 AxWy means x-bit activations and y-bit weights; "dynamic": each call quantizes its activations.
 """
 
+from typing import Any
+
 import torch
 
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
-from gemlite_edu.layers.importers import codes_of_hqq
+from gemlite_edu.layers.importers import HqqLinear, codes_of_hqq
 from gemlite_edu.numbers.activations import scale_activations_fp8, scale_activations_int8
 from gemlite_edu.numbers.dtypes import DType
 
@@ -17,16 +19,28 @@ class _FromLayer:
     """device: where the new layer goes; dtype: of x and y, torch.float16 or torch.bfloat16; None:
     the old layer's dtype, or float16 if that has not 16 bits."""
 
-    def __init__(self, device="cuda:0", dtype=None):
+    def __init__(
+        self, device: torch.device | str = "cuda:0", dtype: torch.dtype | None = None
+    ) -> None:
         if dtype not in (None, *_SIXTEEN_BITS):
             raise ValueError(f"dtype must be torch.float16 or torch.bfloat16, got {dtype}")
         self.device, self.dtype = device, dtype
 
-    def _dtype_for(self, tensor):
+    def _dtype_for(self, tensor: torch.Tensor) -> DType:
         own = tensor.dtype if tensor.dtype in _SIXTEEN_BITS else torch.float16
         return _SIXTEEN_BITS[self.dtype or own]
 
-    def _packed(self, N, K, dtype, W_q, scales, zeros, bias, **options):
+    def _packed(
+        self,
+        N: int,
+        K: int,
+        dtype: DType,
+        W_q: torch.Tensor,
+        scales: torch.Tensor,
+        zeros: torch.Tensor | None,
+        bias: torch.Tensor | None,
+        **options: Any,
+    ) -> GemLiteLinear:
         layer = GemLiteLinear(in_features=K, out_features=N, output_dtype=dtype, **options)
         return layer.pack(W_q, scales, zeros, bias).to(self.device)
 
@@ -34,9 +48,10 @@ class _FromLayer:
 class _FromLinear(_FromLayer):
     """8-bit weights with a scale per channel: the largest |w| of a row becomes the largest code."""
 
-    weight_dtype, input_dtype = torch.int8, None
+    weight_dtype: torch.dtype = torch.int8
+    input_dtype: DType | None = None
 
-    def from_linear(self, linear):
+    def from_linear(self, linear: torch.nn.Linear) -> GemLiteLinear:
         """Convert a torch.nn.Linear to a `GemLiteLinear`; the original layer does not change."""
         if not isinstance(linear, torch.nn.Linear):
             raise TypeError(f"from_linear takes a torch.nn.Linear, got {type(linear).__name__}")
@@ -77,9 +92,9 @@ class A8W8_fp8_dynamic(_FromLinear):
 class A16Wn(_FromLayer):
     """16-bit x; the codes come from an HQQ layer."""
 
-    input_dtype = None
+    input_dtype: DType | None = None
 
-    def from_hqqlinear(self, hqq_linear):
+    def from_hqqlinear(self, hqq_linear: HqqLinear) -> GemLiteLinear:
         """Make a `GemLiteLinear` from an HQQ layer's codes, scales and zeros."""
         W_q, scales, zeros, nbits, group_size = codes_of_hqq(hqq_linear)
         dtype, (N, K) = self._dtype_for(hqq_linear.meta["scale"]), W_q.shape
@@ -104,7 +119,7 @@ class A8Wn_dynamic(A16Wn):
     input_dtype = DType.FP8
 
 
-def _per_channel(W, dtype):
+def _per_channel(W: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
     """Quantize each row of W (N, K) float32 like a token: (codes of `dtype`, scales (N, 1))."""
     if W.device.type == "meta" or not W.numel():
         raise ValueError(f"the weight has no numbers: it is {tuple(W.shape)} on {W.device}")
@@ -113,5 +128,5 @@ def _per_channel(W, dtype):
     return scale_activations_int8(W) if dtype == torch.int8 else scale_activations_fp8(W, dtype)
 
 
-def _bias(bias, dtype):
+def _bias(bias: torch.Tensor | None, dtype: DType) -> torch.Tensor | None:
     return None if bias is None else bias.detach().to(dtype.value)

@@ -1,9 +1,12 @@
 """`GemLiteLinear`, a linear layer with low-bit weights of any format, modelled on GemLite's."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, Self
+
 import torch
 
 from gemlite_edu.kernels.machine import Machine
-from gemlite_edu.layers.coded_linear import coded_linear, quantizer_of
+from gemlite_edu.layers.coded_linear import LayerQuantizer, Quantizer, coded_linear, quantizer_of
 from gemlite_edu.layers.explain import explained
 from gemlite_edu.layers.saved_layer import SavedLayer
 from gemlite_edu.numbers.activations import (
@@ -14,9 +17,12 @@ from gemlite_edu.numbers.activations import (
     token_scales_of,
 )
 from gemlite_edu.numbers.checks import check_no_grad, is_int
+from gemlite_edu.numbers.coded_weight import CodedWeight
 from gemlite_edu.numbers.dtypes import DType
+from gemlite_edu.numbers.format import Format
+from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.operators import tuning
-from gemlite_edu.operators.choose import check_matmul_type, limits
+from gemlite_edu.operators.choose import Layout, MatmulType, Problem, check_matmul_type, limits
 from gemlite_edu.operators.form import Form
 from gemlite_edu.operators.linear_op import linear, linear_at_once
 from gemlite_edu.operators.pack import (
@@ -34,7 +40,7 @@ _ARGUMENTS = (
     *("input_dtype", "output_dtype", "acc_dtype", "scaled_activations"),
 )
 _DEVICES = ("cpu", "cuda", "meta")
-_HERE = object()  # the machine on which a layer is
+_HERE: Any = object()  # the machine on which a layer is
 
 
 class GemLiteLinear(SavedLayer):
@@ -59,43 +65,65 @@ class GemLiteLinear(SavedLayer):
     'M = 1: GEMV_FAST, gemv_a16wn_fast'
     """
 
+    W_nbits: int
+    group_size: int | None
+    out_features: int
+    input_dtype: DType
+    output_dtype: DType
+    acc_dtype: DType | None
+    scaled_activations: bool
+    layout: Layout | None
+    mode: WeightMode | None
+    _form: Any  # a `Form`, or None
+    _format: Format | None
+
     cache_config = staticmethod(tuning.save)
     load_config = staticmethod(tuning.load)
 
     def __init__(
         self,
-        W_nbits=None,
-        group_size=None,
-        in_features=None,
-        out_features=None,
-        input_dtype=DType.FP16,
-        output_dtype=DType.FP16,
-        scaled_activations=False,
-        acc_dtype=None,
-        trusted_texts=None,
-    ):
+        W_nbits: int | None = None,
+        group_size: int | None = None,
+        in_features: int | None = None,
+        out_features: int | None = None,
+        input_dtype: DType = DType.FP16,
+        output_dtype: DType = DType.FP16,
+        scaled_activations: bool = False,
+        acc_dtype: DType | None = None,
+        trusted_texts: dict[str, str] | None = None,
+    ) -> None:
         super().__init__(trusted_texts)
         for name in TENSORS:
             self.register_parameter(name, None)
         self.register_buffer("metadata", None)
         self.register_buffer("_levels", None, persistent=False)  # `metadata` has the format's
-        self._form = self._format = self.layout = self.mode = self._form_text = None
+        self._form = self._format = self._form_text = None
+        self.layout = self.mode = None
         sizes = (W_nbits, group_size, in_features, out_features)
         if any(size is not None for size in sizes):
             types = input_dtype, output_dtype, acc_dtype
-            self._take_form(Form(*sizes, *types, scaled_activations))
+            form = Form(*sizes, *types, scaled_activations)  # type: ignore[arg-type]  # it checks
+            self._take_form(form)
 
     @property
-    def format(self):
+    def format(self) -> Format | None:
         """The `Format` of a layer from `from_coded`, unless its codes are integers; else None."""
         return self._format
 
-    def _take_form(self, form):
+    def _take_form(self, form: Form) -> None:
         self._form = form
         for name in _ARGUMENTS:
             setattr(self, name, getattr(form, name))
 
-    def pack(self, W_q, scales=None, zeros=None, bias=None, fma_mode=False, packing_bitwidth=None):
+    def pack(
+        self,
+        W_q: torch.Tensor,
+        scales: torch.Tensor | float | None = None,
+        zeros: torch.Tensor | float | None = None,
+        bias: torch.Tensor | None = None,
+        fma_mode: bool = False,
+        packing_bitwidth: Literal[8, 16, 32] | None = None,
+    ) -> Self:
         """Store the weights in the layout of the kernels; returns the layer.
 
         W_q: codes (N, K) uint8; or words of codes as `packing.rows_cols` packs them, (N, words) or
@@ -114,7 +142,9 @@ class GemLiteLinear(SavedLayer):
         return self
 
     @classmethod
-    def from_coded(cls, q, bias=None, dtype=torch.float16):
+    def from_coded(
+        cls, q: CodedWeight, bias: torch.Tensor | None = None, dtype: torch.dtype = torch.float16
+    ) -> Self:
         """Make a layer of any `Format` from a `CodedWeight`, of our quantizer or of yours.
 
         bias: (N,), a float tensor; None: no bias. dtype: of x and y, torch.float16, torch.bfloat16
@@ -130,11 +160,17 @@ class GemLiteLinear(SavedLayer):
         """
         layer = cls()
         bias = bias.detach() if isinstance(bias, torch.Tensor) else bias
-        layer._take(*packed_coded(q, bias, dtype), q.format)
+        form, tensors = packed_coded(q, bias, dtype)
+        layer._take(form, tensors, q.format)
         return layer
 
     @classmethod
-    def from_linear(cls, linear, format, quantizer=None):
+    def from_linear(
+        cls,
+        linear: torch.nn.Linear,
+        format: Format,
+        quantizer: Quantizer | LayerQuantizer | Literal["hqq"] | None = None,
+    ) -> Self:
         """Make a layer from a torch.nn.Linear, with its bias and dtype; that layer does not change.
 
         format: a `Format`, such as NF4. quantizer: your function from (W (N, K), format) to a
@@ -146,7 +182,9 @@ class GemLiteLinear(SavedLayer):
         q = coded_linear(linear, format, quantizer_of(quantizer, format))
         return cls.from_coded(q, bias, linear.weight.dtype)
 
-    def _take(self, form, tensors, format=None):
+    def _take(
+        self, form: Form, tensors: Mapping[str, torch.Tensor | None], format: Format | None = None
+    ) -> None:
         """Take over this `Form`, these tensors {name: tensor or None} and this `Format`; if that
         fails, change nothing."""
         made = {name: _frozen(tensors[name]) for name in TENSORS}
@@ -162,7 +200,7 @@ class GemLiteLinear(SavedLayer):
         self._packed = {name: dtype_and_shape(tensor) for name, tensor in made.items()}
         self._form_text = text
 
-    def scale_activations(self, x):
+    def scale_activations(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
         """(x_q as `input_dtype`, scales (M, 1)), with x ~ x_q * scales. You may assign another
         function in its place.
 
@@ -177,7 +215,7 @@ class GemLiteLinear(SavedLayer):
             return x, None
         return scale_activations_half(x, self.input_dtype.value)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         """Refuse a tensor whose dtype or shape differs from the packed one. A module assigned to
         `scale_activations` stays a plain attribute, not a submodule."""
         is_one = name in TENSORS and isinstance(value, torch.Tensor | None)
@@ -190,14 +228,14 @@ class GemLiteLinear(SavedLayer):
         if is_one and name == "W_q" and value is not None and self._levels is not None:
             self._levels = self._levels.to(value.device)
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Compute y (..., N) for x (..., K) with the kernel that `explain` names.
 
         Raises TypeError or ValueError if x does not fit, or if x or a weight requires grad.
         """
         return self._product(x, "")
 
-    def forward_manual(self, x, matmul_type="GEMM"):
+    def forward_manual(self, x: torch.Tensor, matmul_type: MatmulType = "GEMM") -> torch.Tensor:
         """Like forward, with the kernel that you choose from `choose.MATMUL_TYPES`.
 
         Raises ValueError, too, for a kernel that does not take the layer's weights and dtypes.
@@ -207,7 +245,7 @@ class GemLiteLinear(SavedLayer):
         check_matmul_type(matmul_type, problem)
         return self._product(x, matmul_type)
 
-    def _product(self, x, matmul_type):
+    def _product(self, x: torch.Tensor, matmul_type: str) -> torch.Tensor:
         if self._form_text is None:  # to ask is faster than to call
             self._check_packed()
         own = self._parameters  # the soonest way; of replicas, only attributes are
@@ -216,7 +254,7 @@ class GemLiteLinear(SavedLayer):
         y = None if self.scaled_activations else linear_at_once(x, None, *of_layer)
         return self._checked_product(x, of_layer) if y is None else y
 
-    def _checked_product(self, x, of_layer):
+    def _checked_product(self, x: torch.Tensor, of_layer: tuple[Any, ...]) -> torch.Tensor:
         words, tensors = of_layer[0], of_layer[: len(TENSORS)]
         present = [tensor for tensor in tensors if tensor is not None]
         is_taken = (
@@ -238,7 +276,7 @@ class GemLiteLinear(SavedLayer):
             raise TypeError(f"x must be {self.input_dtype.value}, got {x.dtype}")
         return linear(x, token_scales, *of_layer)
 
-    def _check_operands(self, x, tensors):
+    def _check_operands(self, x: torch.Tensor, tensors: Iterable[torch.Tensor | None]) -> None:
         """Say what is wrong with x or the tensors; what torch compiles may be on any device."""
         if torch.compiler.is_compiling():
             check_no_grad("x", x)
@@ -249,11 +287,11 @@ class GemLiteLinear(SavedLayer):
             if tensor is not None:
                 check_no_grad(name, tensor)
 
-    def _check_packed(self):
+    def _check_packed(self) -> None:
         if self._form_text is None:
             raise ValueError("this layer has no weights yet: call pack, or load_state_dict")
 
-    def explain(self, M=1, machine=_HERE):
+    def explain(self, M: int = 1, machine: Machine | None = _HERE) -> str:
         """Describe how the layer multiplies M rows of x: the kernel, the rule that chose it, the
         modes and the dtypes.
 
@@ -264,14 +302,14 @@ class GemLiteLinear(SavedLayer):
             raise ValueError(f"M must be an int of at least 1, got {M!r}")
         return explained(self, self._problem(M, machine))
 
-    def limits(self, machine=_HERE):
+    def limits(self, machine: Machine | None = _HERE) -> tuple[tuple[int | None, str], ...]:
         """((most rows, kernel), ...): the largest M that each kernel handles; None: any M.
 
         machine: as for `explain`.
         """
         return limits(self._problem(1, machine))
 
-    def _problem(self, M, machine):
+    def _problem(self, M: int, machine: Machine | None) -> Problem:
         self._check_packed()
         if machine is _HERE:
             return self._form.problem(M, self.W_q.device)
@@ -279,7 +317,7 @@ class GemLiteLinear(SavedLayer):
             raise TypeError(f"machine must be a Machine such as H200, or None, got {machine!r}")
         return self._form.problem_on(machine, M)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The sizes, width, group size and dtypes."""
         if self._form is None:
             return "empty"
@@ -289,7 +327,7 @@ class GemLiteLinear(SavedLayer):
         return f"{self.in_features} to {self.out_features}, {codes}, {types}"
 
 
-def _frozen(tensor):
+def _frozen(tensor: torch.Tensor | None) -> torch.nn.Parameter | None:
     """A copy of the tensor as a parameter that needs no gradient; None stays None."""
     if tensor is None:
         return None

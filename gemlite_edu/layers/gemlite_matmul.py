@@ -33,13 +33,13 @@ class GemLiteMatmul:
 
     def __init__(
         self,
-        W_nbits,
-        input_dtype=DType.FP16,
-        output_dtype=None,
-        group_size=None,
-        kernel=None,
-        replace=None,
-    ):
+        W_nbits: int,
+        input_dtype: DType = DType.FP16,
+        output_dtype: DType | None = None,
+        group_size: int | None = None,
+        kernel: str | None = None,
+        replace: dict[str, str] | None = None,
+    ) -> None:
         if not isinstance(input_dtype, DType) or input_dtype not in _RESULTS:
             takes = ", ".join(map(str, _RESULTS))
             raise ValueError(f"input_dtype must be one of {takes}, got {input_dtype}")
@@ -53,10 +53,16 @@ class GemLiteMatmul:
             kernel = "gemv_a8wn_dp4a" if input_dtype == DType.INT8 else "gemv_a16wn_fp32"
         self._gemv = PackedGemv(kernel, W_nbits, input_dtype.value, group_size, replace)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"GemLiteMatmul({self.input_dtype} to {self.output_dtype}, {self._gemv.describe()})"
 
-    def forward(self, x, W_packed, w_zero, w_scale=None):
+    def forward(
+        self,
+        x: torch.Tensor,
+        W_packed: torch.Tensor,
+        w_zero: torch.Tensor | float,
+        w_scale: torch.Tensor | float | None = None,
+    ) -> torch.Tensor:
         """y (..., N) for x (..., K).
 
         W_packed: words from `pack_warped_int32` or from the packer of the kernel's layout. w_zero,
@@ -77,7 +83,7 @@ class GemLiteMatmul:
     __call__ = forward
 
 
-def _reciprocal(w_scale):
+def _reciprocal(w_scale: torch.Tensor | float) -> torch.Tensor | float:
     if isinstance(w_scale, torch.Tensor):
         return 1 / _as(torch.float32, w_scale)
     if isinstance(w_scale, numbers.Real) and w_scale == 0:
@@ -85,7 +91,7 @@ def _reciprocal(w_scale):
     return 1 / w_scale if isinstance(w_scale, numbers.Real) else w_scale
 
 
-def _as(dtype, value):
+def _as(dtype: torch.dtype, value: torch.Tensor | float) -> torch.Tensor | float:
     """Cast a tensor to `dtype` if that loses nothing; return anything else unchanged."""
     if isinstance(value, torch.Tensor) and torch.promote_types(value.dtype, dtype) == dtype:
         return value.to(dtype)

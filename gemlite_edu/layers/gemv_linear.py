@@ -1,6 +1,9 @@
 """`GemvLinear`, a torch module that holds packed weights and the kernel that reads them."""
 
 import json
+import os
+from collections.abc import Mapping
+from typing import Any, Self, TypedDict, Unpack
 
 import torch
 
@@ -9,12 +12,22 @@ from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.layers.frozen import FrozenLayer
 from gemlite_edu.numbers.checks import FLOATS, check_bias, per_group
 from gemlite_edu.numbers.dtypes import name_of
+from gemlite_edu.numbers.quantize import QuantizedWeight
 from gemlite_edu.operators.gemv_op import PackedGemv
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.packing.address_map import check_words
 
 _X_DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 _TENSORS = ("W_packed", "scales", "zeros", "bias")
+
+
+class _Options(TypedDict, total=False):
+    """The arguments that `from_quantized` passes on."""
+
+    replace: dict[str, str] | None
+    bias: torch.Tensor | None
+    x_dtype: torch.dtype
+    trust_saved_text: bool
 
 
 class GemvLinear(FrozenLayer):
@@ -29,21 +42,26 @@ class GemvLinear(FrozenLayer):
     The module saves the texts of `replace`, and its repr shows them. It has no backward.
     """
 
+    W_packed: torch.Tensor
+    scales: torch.Tensor
+    zeros: torch.Tensor
+    bias: torch.Tensor | None
+
     def __init__(
         self,
-        W_packed,
-        scales,
-        zeros,
-        in_features,
-        nbits,
+        W_packed: torch.Tensor,
+        scales: torch.Tensor,
+        zeros: torch.Tensor,
+        in_features: int,
+        nbits: int,
         *,
-        kernel="gemv_a16wn_fp32",
-        group_size=None,
-        replace=None,
-        bias=None,
-        x_dtype=torch.float16,
-        trust_saved_text=False,
-    ):
+        kernel: str = "gemv_a16wn_fp32",
+        group_size: int | None = None,
+        replace: dict[str, str] | None = None,
+        bias: torch.Tensor | None = None,
+        x_dtype: torch.dtype = torch.float16,
+        trust_saved_text: bool = False,
+    ) -> None:
         super().__init__()
         if x_dtype not in _X_DTYPES.values():
             raise ValueError(f"x_dtype must be torch.float16 or torch.bfloat16, got {x_dtype}")
@@ -59,7 +77,9 @@ class GemvLinear(FrozenLayer):
             self.register_buffer(name, tensor)
 
     @staticmethod
-    def from_quantized(q, kernel="gemv_a16wn_fp32", **options):
+    def from_quantized(
+        q: QuantizedWeight, kernel: str = "gemv_a16wn_fp32", **options: Unpack[_Options]
+    ) -> "GemvLinear":
         """Make the module from a `QuantizedWeight`.
 
         kernel: a kernel with wn in its name. options: replace, bias, x_dtype, trust_saved_text.
@@ -83,19 +103,19 @@ class GemvLinear(FrozenLayer):
             **options,
         )
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         """y (..., N) for x (..., K) of x_dtype."""
         if isinstance(x, torch.Tensor) and x.dim() and x.shape[-1] != self.in_features:
             raise ValueError(f"x must be (..., {self.in_features}), got {tuple(x.shape)}")
         y = self._gemv(x, self.W_packed, self.scales, self.zeros)
         return y if self.bias is None else y + self.bias.to(y.dtype)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The compile-time choices, and the texts that replace holes."""
         sizes = f"in_features={self.in_features}, out_features={len(self.W_packed)}"
         return f"{sizes}, x_dtype={self._gemv.x_dtype}, {self._gemv.describe()}"
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the module to a safetensors file, with its texts as metadata."""
         from safetensors.torch import save_file
 
@@ -103,7 +123,7 @@ class GemvLinear(FrozenLayer):
         save_file(tensors, path, metadata={type(self).__name__: json.dumps(self.get_extra_state())})
 
     @classmethod
-    def load(cls, path, trust_saved_text=False):
+    def load(cls, path: str | os.PathLike[str], trust_saved_text: bool = False) -> Self:
         """Load a module that `save` wrote, onto the CPU.
 
         A saved text would be compiled and run, so a file with texts raises `UntrustedText` unless
@@ -114,7 +134,7 @@ class GemvLinear(FrozenLayer):
             raise _untrusted(path, state["replace"], "load(..., trust_saved_text=True)")
         return cls(**tensors, **state | {"x_dtype": _X_DTYPES[state["x_dtype"]]})
 
-    def get_extra_state(self):
+    def get_extra_state(self) -> dict[str, Any]:
         """The part of `state_dict()` that is not tensors: the kernel and its arguments."""
         gemv = self._gemv
         return {
@@ -126,7 +146,7 @@ class GemvLinear(FrozenLayer):
             "x_dtype": name_of(gemv.x_dtype),
         }
 
-    def set_extra_state(self, state):
+    def set_extra_state(self, state: dict[str, Any]) -> None:
         """Take over the texts of `state`; everything else in it must match this module.
 
         Raises ValueError if it does not match. Raises `UntrustedText` if the texts differ, unless
@@ -153,14 +173,14 @@ class GemvLinear(FrozenLayer):
             gemv.kernel, gemv.nbits, gemv.x_dtype, gemv.group_size, state["replace"]
         )
 
-    def _load_from_state_dict(self, state_dict, prefix, *rest):
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
         """Refuse an unfit state before it changes this module's tensors."""
         if f"{prefix}_extra_state" in state_dict:
             self.set_extra_state(state_dict[f"{prefix}_extra_state"])
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
-def _read(path, kind):
+def _read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """(tensors, checked state) of a file that `save` wrote; ValueError for another file."""
     from safetensors import SafetensorError, safe_open
 
@@ -175,7 +195,7 @@ def _read(path, kind):
     return tensors, _checked(state)
 
 
-def _checked(state):
+def _checked(state: dict[str, Any]) -> dict[str, Any]:
     """Return `state`; raise ValueError unless `get_extra_state` can have made it."""
     types = {"in_features": int, "kernel": str, "nbits": int, "replace": dict, "x_dtype": str}
     is_whole = isinstance(state, dict) and state.keys() == types.keys() | {"group_size"}
@@ -188,7 +208,7 @@ def _checked(state):
     return state
 
 
-def _untrusted(where, texts, allowed):
+def _untrusted(where: str | os.PathLike[str], texts: dict[str, str], allowed: str) -> UntrustedText:
     return UntrustedText(
         f"{where} has CUDA text for {', '.join(texts)}, which would be compiled and run: "
         f"read this error's texts, and if you trust them, use {allowed}",

@@ -14,6 +14,7 @@ formats) and of AutoAWQ (`linear/gemm.py`).
 """
 
 import math
+from typing import Any, Protocol
 
 import torch
 
@@ -26,7 +27,22 @@ _AWQ_ORDER = [0, 2, 4, 6, 1, 3, 5, 7]  # the column that each field of a word ho
 _HQQ_NUMBERS = ("scale", "zero")  # in hqq's meta
 
 
-def from_gptq(qweight, qzeros, scales, g_idx=None, nbits=4, zeros_stored_minus_one=True):
+class HqqLinear(Protocol):
+    """The parts of hqq's HQQLinear that this package reads."""
+
+    meta: dict[str, Any]
+
+    def unpack(self, *, dtype: torch.dtype) -> torch.Tensor: ...
+
+
+def from_gptq(
+    qweight: torch.Tensor,
+    qzeros: torch.Tensor,
+    scales: torch.Tensor,
+    g_idx: torch.Tensor | None = None,
+    nbits: int = 4,
+    zeros_stored_minus_one: bool = True,
+) -> QuantizedWeight:
     """Convert a layer of a GPTQ checkpoint to a `QuantizedWeight`; its group size is K / groups.
 
     qweight: int32 (K * nbits / 32, N); qzeros: int32 (groups, N * nbits / 32).
@@ -59,7 +75,9 @@ def from_gptq(qweight, qzeros, scales, g_idx=None, nbits=4, zeros_stored_minus_o
     return _quantized(_read_bits(qweight.T, nbits), zeros, scales, nbits)
 
 
-def from_awq(qweight, qzeros, scales, nbits=4):
+def from_awq(
+    qweight: torch.Tensor, qzeros: torch.Tensor, scales: torch.Tensor, nbits: int = 4
+) -> QuantizedWeight:
     """Convert a layer of an AWQ checkpoint (version "gemm") to a `QuantizedWeight`.
 
     qweight: int32 (K, N / 8); qzeros: int32 (groups, N / 8); scales: (groups, N), any float dtype.
@@ -77,7 +95,7 @@ def from_awq(qweight, qzeros, scales, nbits=4):
     return _quantized(_read_awq(qweight).T, _read_awq(qzeros), scales, nbits)
 
 
-def codes_of_hqq(layer):
+def codes_of_hqq(layer: HqqLinear) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, int, int]:
     """(W_q (N, K) uint8, scales, zeros (N, groups), nbits, group_size) of an hqq HQQLinear.
 
     hqq need not be installed: the function only uses the layer's `meta` and `unpack` (hqq 0.2.8).
@@ -110,33 +128,35 @@ def codes_of_hqq(layer):
     return W_q, scales, zeros, nbits, group_size
 
 
-def _quantized(W_q, zeros, scales, nbits):
+def _quantized(
+    W_q: torch.Tensor, zeros: torch.Tensor, scales: torch.Tensor, nbits: int
+) -> QuantizedWeight:
     group_size = W_q.shape[1] // len(scales)
     scales, zeros = _as_rows_of_channels(scales.detach()), _as_rows_of_channels(zeros)
     return QuantizedWeight(W_q.contiguous(), scales, zeros, nbits, group_size)
 
 
-def _as_rows_of_channels(tensor):
+def _as_rows_of_channels(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.T.to(torch.float32, copy=True, memory_format=torch.contiguous_format)
 
 
-def _read_bits(words, nbits):
+def _read_bits(words: torch.Tensor, nbits: int) -> torch.Tensor:
     """Read each row of words as one bit string, lowest bit first, and cut it into `nbits` codes."""
     bits = words.shape[1] * _WORD_BITS
     if _WORD_BITS % nbits == 0:
         return unpack_over_cols(words, nbits, bits // nbits)
     single = unpack_over_cols(words, 1, bits).reshape(len(words), -1, nbits)
-    return sum(single[..., bit] << bit for bit in range(nbits))
+    return sum((single[..., bit] << bit for bit in range(nbits)), torch.zeros_like(single[..., 0]))
 
 
-def _read_awq(words):
+def _read_awq(words: torch.Tensor) -> torch.Tensor:
     fields = _read_bits(words, 4).reshape(*words.shape, len(_AWQ_ORDER))
     columns = torch.empty_like(fields)
     columns[..., _AWQ_ORDER] = fields
     return columns.reshape(len(words), -1)
 
 
-def _add_one(zeros, nbits):
+def _add_one(zeros: torch.Tensor, nbits: int) -> torch.Tensor:
     largest = 2**nbits - 1
     unknown = (zeros == largest).nonzero()
     if len(unknown):
@@ -149,7 +169,7 @@ def _add_one(zeros, nbits):
     return zeros + 1
 
 
-def _groups(scales, K, N):
+def _groups(scales: torch.Tensor, K: int, N: int) -> int:
     if not isinstance(scales, torch.Tensor) or not scales.is_floating_point():
         raise TypeError(f"scales must be a floating-point tensor, got {_kind(scales)}")
     if scales.dim() != 2 or scales.shape[1] != N or len(scales) == 0:
@@ -164,7 +184,7 @@ def _groups(scales, K, N):
     return len(scales)
 
 
-def _check_g_idx(g_idx, K, groups):
+def _check_g_idx(g_idx: torch.Tensor, K: int, groups: int) -> None:
     if not isinstance(g_idx, torch.Tensor) or g_idx.dtype not in (torch.int32, torch.int64):
         raise TypeError(f"g_idx must be an int32 or int64 tensor, got {_kind(g_idx)}")
     _check_shape("g_idx", g_idx, (K,))
@@ -175,7 +195,7 @@ def _check_g_idx(g_idx, K, groups):
         )
 
 
-def _check_words(**tensors):
+def _check_words(**tensors: torch.Tensor) -> None:
     for name, words in tensors.items():
         if not isinstance(words, torch.Tensor) or words.dtype != torch.int32:
             raise TypeError(f"{name} must be a torch.int32 tensor, got {_kind(words)}")
@@ -183,15 +203,15 @@ def _check_words(**tensors):
             raise ValueError(f"{name} must be a matrix of words, got {tuple(words.shape)}")
 
 
-def _check_whole_words(what, bits, unit):
+def _check_whole_words(what: str, bits: int, unit: int) -> None:
     if bits % unit:
         raise ValueError(f"{what} are {bits} bits, which is no multiple of {unit}: check nbits")
 
 
-def _check_shape(name, tensor, shape):
+def _check_shape(name: str, tensor: torch.Tensor, shape: tuple[int, ...]) -> None:
     if tuple(tensor.shape) != shape:
         raise ValueError(f"{name} must have shape {shape}, got {tuple(tensor.shape)}")
 
 
-def _kind(value):
+def _kind(value: object) -> torch.dtype | str:
     return value.dtype if isinstance(value, torch.Tensor) else type(value).__name__

@@ -1,9 +1,12 @@
 """`Int4Linear`, a linear layer with frozen int4 weights that passes gradients back to x."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 
 from gemlite_edu.layers.frozen import FrozenLayer
-from gemlite_edu.layers.importers import codes_of_hqq
+from gemlite_edu.layers.importers import HqqLinear, codes_of_hqq
 from gemlite_edu.numbers.checks import FLOATS, check_bias, check_together
 from gemlite_edu.numbers.quantize import QuantizedWeight, quantize_linear
 from gemlite_edu.operators.int4_weight import Int4Weight
@@ -33,19 +36,28 @@ def mixed_mm(
 
 
 @mixed_mm.register_fake
-def _(x, packed, scales, zeros, group_size, transposed):
+def _(
+    x: torch.Tensor,
+    packed: torch.Tensor,
+    scales: torch.Tensor,
+    zeros: torch.Tensor,
+    group_size: int,
+    transposed: bool,
+) -> torch.Tensor:
     columns = 2 * packed.shape[0] if transposed else packed.shape[1]
     return x.new_empty((x.shape[0], columns))
 
 
-def _remember_the_weight(ctx, inputs, output):
+def _remember_the_weight(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
     _, packed, scales, zeros, ctx.group_size, ctx.transposed = inputs
     if any(ctx.needs_input_grad[1:4]):
         raise ValueError("int4 weights are frozen: their scales and zeros cannot require grad")
     ctx.save_for_backward(packed, scales, zeros)
 
 
-def _other_direction(ctx, grad):
+def _other_direction(
+    ctx: Any, grad: torch.Tensor
+) -> tuple[torch.Tensor, None, None, None, None, None]:
     """The backward: y = x W^T gives dx = dy W, the other direction; again, d(dy) = d(dx) W^T."""
     dx = mixed_mm(grad, *ctx.saved_tensors, ctx.group_size, not ctx.transposed)
     return dx, None, None, None, None, None
@@ -54,7 +66,7 @@ def _other_direction(ctx, grad):
 mixed_mm.register_autograd(_other_direction, setup_context=_remember_the_weight)
 
 
-def reference(x, weight, transposed):
+def reference(x: torch.Tensor, weight: Int4Weight, transposed: bool) -> torch.Tensor:
     """The product in plain torch for any float x, computed in fp64 for fp64 x and else in fp32."""
     dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
     W = weight.dequantize(dtype)
@@ -82,7 +94,19 @@ class Int4Linear(FrozenLayer):
     torch.Size([2, 8])
     """
 
-    def __init__(self, packed, scales, zeros, group_size, bias=None):
+    packed: torch.Tensor
+    scales: torch.Tensor
+    zeros: torch.Tensor
+    bias: torch.Tensor | None
+
+    def __init__(
+        self,
+        packed: torch.Tensor,
+        scales: torch.Tensor,
+        zeros: torch.Tensor,
+        group_size: int,
+        bias: torch.Tensor | None = None,
+    ) -> None:
         super().__init__()
         weight = Int4Weight(packed, scales, zeros, group_size)
         if bias is not None:
@@ -95,7 +119,9 @@ class Int4Linear(FrozenLayer):
         self.register_buffer("bias", None if bias is None else _own(bias))
 
     @staticmethod
-    def from_quantized(q, bias=None, dtype=torch.float32):
+    def from_quantized(
+        q: QuantizedWeight, bias: torch.Tensor | None = None, dtype: torch.dtype = torch.float32
+    ) -> "Int4Linear":
         """Make the layer from a 4-bit `QuantizedWeight`, with scales and zeros cast to `dtype`."""
         if not isinstance(q, QuantizedWeight):
             raise TypeError(f"from_quantized takes a QuantizedWeight, got {type(q).__name__}")
@@ -103,7 +129,7 @@ class Int4Linear(FrozenLayer):
         return Int4Linear(weight.packed, weight.scales, weight.zeros, q.group_size, bias)
 
     @staticmethod
-    def from_linear(linear, group_size=None):
+    def from_linear(linear: torch.nn.Linear, group_size: int | None = None) -> "Int4Linear":
         """Quantize a torch.nn.Linear with `quantize_linear`, which defines group_size.
 
         Scales and zeros have the dtype of the weight if it has 16 bits, and else fp32.
@@ -117,7 +143,7 @@ class Int4Linear(FrozenLayer):
         return Int4Linear.from_quantized(quantize_linear(W, 4, group_size), linear.bias, dtype)
 
     @staticmethod
-    def from_hqqlinear(hqq_linear):
+    def from_hqqlinear(hqq_linear: HqqLinear) -> "Int4Linear":
         """Make the layer from the codes, scales and zeros of a 4-bit HQQLinear."""
         W_q, scales, zeros, nbits, group_size = codes_of_hqq(hqq_linear)
         if nbits != 4:
@@ -125,7 +151,7 @@ class Int4Linear(FrozenLayer):
         bias = getattr(hqq_linear, "bias", None)
         return Int4Linear(pack_2xint4(W_q.T), scales.T, zeros.T, group_size, bias)
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         """y (..., N) for x (..., K), fp16, bf16, fp32 or fp64."""
         self._check_x(x, self.packed, _X_DTYPES)
         device = x.device.type
@@ -136,13 +162,22 @@ class Int4Linear(FrozenLayer):
         y = y if self.bias is None else y + self.bias.to(y.dtype)
         return y.reshape(*x.shape[:-1], self.out_features)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The sizes, the group size, and whether codes are signed (s4) or unsigned (u4)."""
         codes = "s4" if self.packed.dtype == torch.int8 else "u4"
         sizes = f"in_features={self.in_features}, out_features={self.out_features}"
         return f"{sizes}, group_size={self.group_size}, {codes}, bias={self.bias is not None}"
 
-    def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
+    def _load_from_state_dict(
+        self,
+        state: Mapping[str, Any],
+        prefix: str,
+        about: dict[str, Any],
+        strict: bool,
+        missing: list[str],
+        unexpected: list[str],
+        errors: list[str],
+    ) -> None:
         """Refuse bytes of the other dtype: they mean other codes, but torch would cast them."""
         saved = state.get(prefix + "packed")
         if isinstance(saved, torch.Tensor) and saved.dtype != self.packed.dtype:
@@ -151,5 +186,5 @@ class Int4Linear(FrozenLayer):
         super()._load_from_state_dict(state, prefix, about, strict, missing, unexpected, errors)
 
 
-def _own(tensor):
+def _own(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().clone(memory_format=torch.contiguous_format)

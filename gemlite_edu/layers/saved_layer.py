@@ -1,9 +1,13 @@
 """How a `GemLiteLinear` is saved and loaded: its tensors, and `metadata` for everything else."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import torch
 
 from gemlite_edu.kernels.errors import UntrustedText
 from gemlite_edu.layers.frozen import FrozenLayer
+from gemlite_edu.numbers.format import Format
 from gemlite_edu.operators.pack import TENSORS
 from gemlite_edu.operators.saved import BIAS_IN_METADATA, saved
 
@@ -21,16 +25,25 @@ class SavedLayer(FrozenLayer):
     trusted_texts: {hole: CUDA text} that a state may bring.
     """
 
-    _made_no_weight = None
+    W_q: torch.Tensor
+    high: torch.Tensor | None
+    scales: torch.Tensor | None
+    zeros: torch.Tensor | None
+    channel_scales: torch.Tensor | None
+    bias: torch.Tensor | None
+    metadata: torch.Tensor
+    _form_text: str | None
+    _take: Callable[..., None]
+    _made_no_weight: torch.Tensor | None = None
 
-    def __init__(self, trusted_texts):
+    def __init__(self, trusted_texts: dict[str, str] | None) -> None:
         super().__init__()
         if not isinstance(trusted_texts, dict | None):
             came = type(trusted_texts).__name__
             raise TypeError(f"trusted_texts must be a dict {{hole: text}}, got {came}")
         self._trusted_texts = dict(trusted_texts or {})
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> torch.Tensor | torch.nn.Module:
         """What torch.nn.Module finds; a `weight` there is none, and some models read their own."""
         if name == "weight":
             raise AttributeError(
@@ -40,7 +53,7 @@ class SavedLayer(FrozenLayer):
             )
         return super().__getattr__(name)
 
-    def _save_to_state_dict(self, state, prefix, keep_vars):
+    def _save_to_state_dict(self, state: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """Save the layer, with `metadata` updated: the bias may have come or gone since `pack`."""
         if self._form_text is not None:
             self._update_metadata()
@@ -48,7 +61,7 @@ class SavedLayer(FrozenLayer):
         if self._form_text is not None:
             state[prefix + "weight"] = self._no_weight()
 
-    def _no_weight(self):
+    def _no_weight(self) -> torch.Tensor:
         """`NO_WEIGHT` as bytes; always the same tensor, so that a tied layer is saved once."""
         made, device = self._made_no_weight, self.W_q.device
         if type(made) is not torch.Tensor or made.device != device:
@@ -56,16 +69,25 @@ class SavedLayer(FrozenLayer):
             self._made_no_weight = made
         return made
 
-    def _update_metadata(self):
+    def _update_metadata(self) -> None:
         """Note whether there is a bias. Tied layers keep sharing one tensor."""
         has_bias = self.bias is not None
         if not self.metadata.is_meta and bool(self.metadata[BIAS_IN_METADATA]) != has_bias:
             self.metadata = self.metadata.clone()
             self.metadata[BIAS_IN_METADATA] = has_bias
 
-    def _load_from_state_dict(self, state, prefix, about, strict, missing, unexpected, errors):
+    def _load_from_state_dict(
+        self,
+        state: Mapping[str, Any],
+        prefix: str,
+        about: dict[str, Any],
+        strict: bool,
+        missing: list[str],
+        unexpected: list[str],
+        errors: list[str],
+    ) -> None:
         """Become the saved layer, whatever its form; on an error, report it and change nothing."""
-        found = {name: state.get(prefix + name) for name in (*TENSORS, "metadata")}
+        found: dict[str, Any] = {name: state.get(prefix + name) for name in (*TENSORS, "metadata")}
         known = {prefix + name for name in found}
         if found["W_q"] is not None or found["metadata"] is not None:
             known.add(prefix + "weight")
@@ -89,10 +111,10 @@ class SavedLayer(FrozenLayer):
         on_device = {n: None if t is None else t.to(device) for n, t in tensors.items()}
         self._take(form, on_device, format)
 
-    def _check_trusted(self, format, prefix):
+    def _check_trusted(self, format: Format | None, prefix: str) -> None:
         """Raise `UntrustedText` if the format has texts that nobody has given to this layer."""
         texts = {} if format is None else format.holes
-        own = self.format
+        own: Any = self.format
         if texts and texts != self._trusted_texts and not (own and texts == own.holes):
             raise UntrustedText(
                 f"the state of {prefix.rstrip('.') or 'this layer'} has CUDA text for "

@@ -1,12 +1,14 @@
 """`calibrated`: a quantizer for `quantize_` that knows the activations of each layer."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 
+from gemlite_edu.layers.coded_linear import Quantizer
 from gemlite_edu.models.linear_layers import check_model, linear_layers, named_layers
 from gemlite_edu.numbers.checks import check_size
 from gemlite_edu.numbers.gptq import quantize_gptq
@@ -14,7 +16,9 @@ from gemlite_edu.numbers.gptq import quantize_gptq
 _BYTES = torch.float32.itemsize
 
 
-def calibrated(model, batches, most_bytes=2**31):
+def calibrated(
+    model: torch.nn.Module, batches: Iterable[Any], most_bytes: int = 2**31
+) -> "Calibrated":
     """A quantizer for `quantize_(model, format, quantizer=...)`: GPTQ's, on activations of `model`.
 
     batches: what the model takes, in a list, or anything else that can be read more than once: each
@@ -56,12 +60,13 @@ def calibrated(model, batches, most_bytes=2**31):
 class Calibrated:
     """The quantizer that `calibrated` returns: `of_layer` gives the one of each layer."""
 
-    def __init__(self, model, batches, most_bytes):
+    def __init__(self, model: torch.nn.Module, batches: Iterable[Any], most_bytes: int) -> None:
         self._model, self._batches, self._most_bytes = model, batches, most_bytes
-        self._hessians = WeakKeyDictionary()  # {layer: (K, K) float32}; replaced layers leave it
+        # {layer: (K, K) float32}; replaced layers leave it
+        self._hessians: WeakKeyDictionary[torch.nn.Linear, torch.Tensor] = WeakKeyDictionary()
         self._collect(0)
 
-    def of_layer(self, linear):
+    def of_layer(self, linear: torch.nn.Linear) -> Quantizer:
         """The function from (W, format) to a `CodedWeight` for this torch.nn.Linear."""
         if linear not in self._hessians:
             self.check_layer(linear)
@@ -69,7 +74,7 @@ class Calibrated:
         self.check_layer(linear)
         return partial(quantize_gptq, hessian=self._hessians[linear])
 
-    def check_layer(self, linear):
+    def check_layer(self, linear: torch.nn.Linear) -> None:
         """Raise ValueError for a layer of another model, or a hessian that cannot be used."""
         hessian = self._hessians.get(linear)
         if hessian is None and linear not in self._layers():
@@ -88,12 +93,13 @@ class Calibrated:
                 "give others, or skip the layer"
             )
 
-    def _layers(self):
+    def _layers(self) -> list[torch.nn.Linear]:
         """The linear layers that the model still has, in its order."""
         names = named_layers(self._model, lambda module: type(module) is torch.nn.Linear)
-        return [self._model.get_submodule(name) for name in names]
+        layers = (self._model.get_submodule(name) for name in names)
+        return [layer for layer in layers if isinstance(layer, torch.nn.Linear)]
 
-    def _collect(self, first):
+    def _collect(self, first: int) -> None:
         """Run the model for the hessians of the layers from the one at `first` on that fit."""
         self._hessians = WeakKeyDictionary()
         room = self._most_bytes
@@ -108,7 +114,7 @@ class Calibrated:
                 _run(self._model, batch, number)
 
 
-def _run(model, batch, number):
+def _run(model: torch.nn.Module, batch: Any, number: int) -> None:
     """Call the model on one batch; TypeError if it does not take this kind of batch."""
     try:
         model(**batch) if isinstance(batch, Mapping) else model(batch)
@@ -121,10 +127,14 @@ def _run(model, batch, number):
 
 
 @contextmanager
-def _hooked(hessians, model):
+def _hooked(
+    hessians: MutableMapping[torch.nn.Linear, torch.Tensor], model: torch.nn.Module
+) -> Iterator[None]:
     """Add x xᵀ of each input x to the hessian of its layer, for the time of a `with`."""
 
-    def add(linear, args, named):
+    def add(
+        linear: torch.nn.Linear, args: tuple[torch.Tensor, ...], named: dict[str, torch.Tensor]
+    ) -> None:
         x = args[0] if args else named["input"]
         if x.shape[-1:] != (linear.in_features,):
             name = next(name for name, module in model.named_modules() if module is linear)

@@ -3,7 +3,7 @@
 import torch
 
 
-def checked_device(device):
+def checked_device(device: torch.device | str) -> torch.device:
     """`device` as a torch.device that is there: a CPU or a CUDA device; ValueError otherwise."""
     try:
         made = torch.device(device)

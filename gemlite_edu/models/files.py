@@ -1,6 +1,10 @@
 """`save_quantized` and `load_quantized`: a quantized model as a folder."""
 
 import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, overload
 
 import torch
 
@@ -14,11 +18,13 @@ from gemlite_edu.models.folder import (
     quantization_config,
     read_json,
 )
+from gemlite_edu.models.linear_layers import Model
 from gemlite_edu.models.load_into import load_into
+from gemlite_edu.models.saved_layers import TrustedTexts
 from gemlite_edu.models.shards import Shards, write_shards
 
 
-def save_quantized(model, folder):
+def save_quantized(model: torch.nn.Module, folder: str | os.PathLike[str]) -> None:
     """Write a model with `GemLiteLinear` layers to a new folder: safetensors and config.json.
 
     model: any torch.nn.Module whose state is tensors. A model of transformers is written by its own
@@ -46,7 +52,28 @@ def save_quantized(model, folder):
         (unfinished / "config.json").write_text(json.dumps(config, indent=2))
 
 
-def load_quantized(folder, model=None, device="cpu", trusted_texts=None):
+@overload
+def load_quantized(
+    folder: str | os.PathLike[str],
+    model: None = None,
+    device: torch.device | str = "cpu",
+    trusted_texts: TrustedTexts = None,
+) -> Any: ...  # a model of transformers, which is optional
+@overload
+def load_quantized(
+    folder: str | os.PathLike[str],
+    model: Model,
+    device: torch.device | str = "cpu",
+    trusted_texts: TrustedTexts = None,
+) -> Model: ...
+
+
+def load_quantized(
+    folder: str | os.PathLike[str],
+    model: torch.nn.Module | None = None,
+    device: torch.device | str = "cpu",
+    trusted_texts: TrustedTexts = None,
+) -> torch.nn.Module:
     """Load a model that `save_quantized` or transformers' save_pretrained wrote.
 
     model: None for a model of transformers, which is then built from the config. For any other
@@ -72,7 +99,9 @@ def load_quantized(folder, model=None, device="cpu", trusted_texts=None):
     return load_into(model, shards, device, trusted_texts, folder)
 
 
-def checked_arguments(folder, model, device):
+def checked_arguments(
+    folder: str | os.PathLike[str], model: torch.nn.Module | None, device: torch.device | str
+) -> tuple[Path, torch.device]:
     """(folder as a Path, device as a torch.device) of `load_quantized`; TypeError or ValueError
     for arguments of other kinds."""
     folder = checked_path(folder)
@@ -81,7 +110,7 @@ def checked_arguments(folder, model, device):
     return folder, checked_device(device)
 
 
-def _check_class(model, saved, folder):
+def _check_class(model: torch.nn.Module, saved: object, folder: Path) -> None:
     """Raise ValueError if the config names another class. saved: its `architectures`, or None."""
     name = type(model).__name__
     if isinstance(saved, list) and saved and name not in saved:
@@ -90,9 +119,12 @@ def _check_class(model, saved, folder):
         )
 
 
-def _without_duplicates(state):
+def _without_duplicates(
+    state: Mapping[str, object],
+) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     """(state without tensors that are another one, {name: that other name})."""
-    first, kept, same_as = {}, {}, {}
+    first: dict[tuple[object, ...], str] = {}
+    kept, same_as = {}, {}
     for name, tensor in state.items():
         if not isinstance(tensor, torch.Tensor):
             came = type(tensor).__name__

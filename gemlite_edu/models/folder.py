@@ -4,28 +4,30 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 QUANT_METHOD = "gemlite_edu"
 _VERSION = 1  # of the layout
 
 
-def checked_path(folder):
+def checked_path(folder: str | os.PathLike[str]) -> Path:
     """`folder` as a Path; TypeError unless it is a str or an os.PathLike."""
     if not isinstance(folder, str | os.PathLike):
         raise TypeError(f"folder must be a path, a str or os.PathLike, got {type(folder).__name__}")
     return Path(folder)
 
 
-def counted(names, kind="tensor"):
+def counted(names: Iterable[str], kind: str = "tensor") -> str:
     """How many of this kind these are, in words, and the first of them."""
     names = sorted(names)
     return f"{len(names)} {kind}{'s' * (len(names) > 1)}: {names[0]}"
 
 
 @contextmanager
-def new_folder(folder):
+def new_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """A folder to write to, which gets the name `folder` at the end if nothing was raised.
 
     Raises ValueError if there already is something of that name, other than an empty folder, or a
@@ -48,12 +50,12 @@ def new_folder(folder):
         raise
 
 
-def quantization_config():
+def quantization_config() -> dict[str, str | int]:
     """What config.json says about the layers; everything else is in the tensors."""
     return {"quant_method": QUANT_METHOD, "version": _VERSION}
 
 
-def check_quantization_config(found, where):
+def check_quantization_config(found: object, where: object) -> None:
     """Raise ValueError unless `found` is a `quantization_config` of this package."""
     if not isinstance(found, dict) or found.get("quant_method") != QUANT_METHOD:
         method = found.get("quant_method") if isinstance(found, dict) else None
@@ -68,7 +70,7 @@ def check_quantization_config(found, where):
         )
 
 
-def read_json(path):
+def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The object in a JSON file; ValueError if it is missing or damaged."""
     path = Path(path)
     if not path.is_file():

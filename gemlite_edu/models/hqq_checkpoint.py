@@ -5,8 +5,11 @@ Sources: hqq 0.2.8, `models/base.py`, `HQQLinear.state_dict` in `core/quantize.p
 and the first part is in the most significant field.
 """
 
+import os
 import pickle
+from collections.abc import KeysView, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -28,7 +31,7 @@ _OF_LAYER = (
 class HqqCheckpoint:
     """A folder of hqq. layers: the names of its HQQLinear; others: those of all other tensors."""
 
-    def __init__(self, folder):
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
         pickled = Path(folder) / _PICKLED
         self._state = _Pickled(pickled) if pickled.exists() else Shards(folder)
         names = self._state.names()
@@ -36,11 +39,11 @@ class HqqCheckpoint:
         of_layers = {f"{layer}.{part}" for layer in self.layers for part in _OF_LAYER}
         self.others = [name for name in names if name not in of_layers]
 
-    def read(self, name):
+    def read(self, name: str) -> torch.Tensor:
         """One of the other tensors."""
         return self._state.read(name)
 
-    def quantized(self, layer):
+    def quantized(self, layer: str) -> tuple[QuantizedWeight, torch.Tensor | None]:
         """(`QuantizedWeight`, bias or None) of a layer."""
         names = self._state.names()
         state = {
@@ -54,7 +57,7 @@ class HqqCheckpoint:
         return QuantizedWeight(W_q, scales, zeros, nbits, group_size), state.get("bias")
 
 
-def is_of_hqq(folder):
+def is_of_hqq(folder: str | os.PathLike[str]) -> bool:
     """True if hqq wrote the folder, by its files: its config.json does not say so."""
     if (Path(folder) / _PICKLED).exists():
         return True
@@ -64,7 +67,7 @@ def is_of_hqq(folder):
 class _StoredLayer:
     """The parts of hqq's HQQLinear that `codes_of_hqq` uses, from its state."""
 
-    def __init__(self, state):
+    def __init__(self, state: Mapping[str, Any]) -> None:
         self.W_q = state.get("W_q")
         self.meta = {part: value for part, value in state.items() if part not in ("W_q", "bias")}
         for part in _NUMBERS:
@@ -76,7 +79,7 @@ class _StoredLayer:
         if isinstance(self.meta.get("packing"), list):
             self.meta["packing"] = "".join(map(chr, self.meta["packing"]))
 
-    def unpack(self, dtype):
+    def unpack(self, dtype: torch.dtype) -> torch.Tensor:
         """The codes, (rows, group), with the rows that fill the last part."""
         packing = self.meta.get("packing")
         if self.W_q is None:
@@ -92,7 +95,7 @@ class _StoredLayer:
 class _Pickled:
     """The tensors of qmodel.pt, {module name: its state}, by the interface of `Shards`."""
 
-    def __init__(self, path):
+    def __init__(self, path: Path) -> None:
         try:
             saved = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
             self._values = {
@@ -104,8 +107,8 @@ class _Pickled:
             reason = str(error).partition("\n")[0]
             raise ValueError(f"{path} is damaged, or not of hqq: {reason}") from error
 
-    def names(self):
+    def names(self) -> KeysView[str]:
         return self._values.keys()
 
-    def read(self, name):
+    def read(self, name: str) -> torch.Tensor:
         return self._values[name]

@@ -1,14 +1,19 @@
 """The linear layers of a model: which of them to replace, what stands in the way, the replacing."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeVar
 
 import torch
+
+Model = TypeVar("Model", bound=torch.nn.Module)
 
 DEFAULT_SKIP = ("lm_head",)
 
 
-def linear_layers(model, skip):
+def linear_layers(
+    model: torch.nn.Module, skip: Collection[str] | None
+) -> dict[str, tuple[str, ...]]:
     """{name: (name, other names of the same layer ...)} of the layers that `skip` leaves over.
 
     Layers are modules whose type is torch.nn.Linear: a subclass may be more than its weight. A name
@@ -24,7 +29,7 @@ def linear_layers(model, skip):
     return kept
 
 
-def _nothing_to_quantize(model, skip):
+def _nothing_to_quantize(model: torch.nn.Module, skip: Iterable[str]) -> str:
     """The sentence for a model without a Linear outside `skip`, with the reason if it shows."""
     kinds = [type(module).__name__ for module in model.modules()]
     left_out = f" other than those in skip = {tuple(skip)}" if skip else ""
@@ -39,7 +44,12 @@ def _nothing_to_quantize(model, skip):
     return f"{sentence}: nothing was changed"
 
 
-def checked_skip(model, skip, argument, leaves_out):
+def checked_skip(
+    model: torch.nn.Module,
+    skip: Iterable[str] | None,
+    argument: str,
+    leaves_out: Callable[[str, tuple[str, ...]], bool],
+) -> tuple[str, ...]:
     """`skip` as a tuple of texts, each of which leaves out a module of the model; () for None.
 
     argument: what the user calls it. leaves_out: a function of a module's name and (text,). The
@@ -56,10 +66,12 @@ def checked_skip(model, skip, argument, leaves_out):
     for text in skip:
         if text not in DEFAULT_SKIP and not any(leaves_out(name, (text,)) for name in names):
             raise ValueError(f"{argument} has {text!r}, and the model has no module of that name")
-    return skip
+    return tuple(skip)
 
 
-def named_layers(model, is_one):
+def named_layers(
+    model: torch.nn.Module, is_one: Callable[[torch.nn.Module], bool]
+) -> dict[str, tuple[str, ...]]:
     """{name: (name, other names of the same layer ...)} of the modules for which `is_one`."""
     names_of = defaultdict(list)
     for name, module in model.named_modules(remove_duplicate=False):
@@ -68,9 +80,9 @@ def named_layers(model, is_one):
     return {names[0]: tuple(names) for names in names_of.values()}
 
 
-def check_replaceable(model, layers):
+def check_replaceable(model: torch.nn.Module, layers: Iterable[str]) -> None:
     """Raise ValueError if replacing one of `linear_layers` would lose what hangs on it."""
-    owners = defaultdict(dict)
+    owners: defaultdict[int, dict[int, str]] = defaultdict(dict)
     for name, module in model.named_modules():
         for own_name, parameter in module.named_parameters(recurse=False):
             owners[id(parameter)][id(module)] = f"{name}.{own_name}".lstrip(".")
@@ -92,7 +104,7 @@ def check_replaceable(model, layers):
             )
 
 
-def put(model, names, layer):
+def put(model: torch.nn.Module, names: Sequence[str], layer: torch.nn.Module) -> None:
     """Put `layer` where the model has the layer with these names, in the same mode of training."""
     layer.train(model.get_submodule(names[0]).training)
     for name in names:
@@ -101,7 +113,7 @@ def put(model, names, layer):
         _leave_fast_path(model, name)
 
 
-def _leave_fast_path(model, name):
+def _leave_fast_path(model: torch.nn.Module, name: str) -> None:
     """Keep torch's encoders around this layer from their fast path, which reads linear1.weight."""
     while name:
         name = name.rpartition(".")[0]
@@ -112,7 +124,7 @@ def _leave_fast_path(model, name):
             module.use_nested_tensor = False
 
 
-def check_model(model, instead):
+def check_model(model: torch.nn.Module, instead: str) -> None:
     """Raise unless `model` is a module whose layers can be replaced in place.
 
     instead: the call that takes a Linear.
@@ -126,5 +138,5 @@ def check_model(model, instead):
         )
 
 
-def _is_in(name, skip):
+def _is_in(name: str, skip: Iterable[str]) -> bool:
     return any(f".{wanted}." in f".{name}." for wanted in skip)

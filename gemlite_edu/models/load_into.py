@@ -1,16 +1,27 @@
 """Complete a model with the tensors of a folder: everything is checked before anything changes."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
 from gemlite_edu.models.folder import counted
-from gemlite_edu.models.linear_layers import named_layers, put
-from gemlite_edu.models.saved_layers import read_layer, saved_forms, trusted_for
+from gemlite_edu.models.linear_layers import Model, named_layers, put
+from gemlite_edu.models.saved_layers import (
+    Forms,
+    TrustedTexts,
+    read_layer,
+    saved_forms,
+    trusted_for,
+)
+from gemlite_edu.models.shards import Shards
 
 
-def load_into(model, shards, device, trusted_texts, where):
+def load_into(
+    model: Model, shards: Shards, device: torch.device, trusted_texts: TrustedTexts, where: Path
+) -> Model:
     """Put the packed layers of `Shards` into the model, and the other tensors; returns the model.
 
     The arguments are those of `load_quantized`, which says what is raised. where: the folder.
@@ -30,7 +41,7 @@ def load_into(model, shards, device, trusted_texts, where):
     return model.to(device)
 
 
-def _places(model, forms, shards):
+def _places(model: torch.nn.Module, forms: Forms, shards: Shards) -> dict[str, tuple[str, ...]]:
     """{name: all names of the layer in the model}; raises ValueError if a layer does not fit."""
     found = named_layers(model, lambda module: type(module) in (torch.nn.Linear, GemLiteLinear))
     names_of = {name: names for names in found.values() for name in names}
@@ -51,14 +62,16 @@ def _places(model, forms, shards):
     return places
 
 
-def _check_one_tensor(names, shards):
+def _check_one_tensor(names: Sequence[str], shards: Shards) -> None:
     """Raise ValueError unless the tensors that are one in the model are one in the folder."""
     for name in names[1:]:
         if shards.stored_as(name) != shards.stored_as(names[0]):
             raise ValueError(f"{names[0]} and {name} are one in the model and two in the folder")
 
 
-def _check_others(model, shards, of_layers, where):
+def _check_others(
+    model: torch.nn.Module, shards: Shards, of_layers: tuple[str, ...], where: Path
+) -> None:
     """Raise ValueError unless the tensors beside the layers are those of the model's state."""
     tied, in_files = _tied(model), set(shards.names())
     state = {n: t for n, t in model.state_dict().items() if not n.startswith(of_layers)}
@@ -87,7 +100,7 @@ def _check_others(model, shards, of_layers, where):
             )
 
 
-def _tied(model):
+def _tied(model: torch.nn.Module) -> dict[str, list[str]]:
     """{name of a parameter: [the names of this parameter, itself included]}."""
     by_tensor = defaultdict(list)
     for name, parameter in model.named_parameters(remove_duplicate=False):
@@ -95,9 +108,12 @@ def _tied(model):
     return {name: names for names in by_tensor.values() for name in names}
 
 
-def _others(model, shards, of_layers, device):
+def _others(
+    model: torch.nn.Module, shards: Shards, of_layers: tuple[str, ...], device: torch.device
+) -> dict[str, torch.Tensor]:
     """{name: tensor} beside the layers; a parameter with several names is read once."""
-    parameters, tied, state = dict(model.named_parameters()), _tied(model), {}
+    parameters, tied = dict(model.named_parameters()), _tied(model)
+    state: dict[str, torch.Tensor] = {}
     for name in shards.names():
         if name.startswith(of_layers) or name in state:
             continue

@@ -5,9 +5,16 @@ checkpoint_format), AutoAWQ's `quant_config.json` (w_bit, q_group_size, version)
 `quantization_config` in config.json that transformers made of both.
 """
 
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
 from gemlite_edu.layers.importers import from_awq, from_gptq
 from gemlite_edu.models.shards import Shards
 from gemlite_edu.numbers.checks import is_int
+from gemlite_edu.numbers.quantize import QuantizedWeight
 
 _PARTS = ("qweight", "qzeros", "scales", "g_idx", "bias")
 _NEEDED = ("qweight", "qzeros", "scales")
@@ -21,7 +28,9 @@ class PackedCheckpoint:
     Raises ValueError for a layout that the importers do not read, or a layer that lacks a tensor.
     """
 
-    def __init__(self, folder, method, settings):
+    def __init__(
+        self, folder: str | os.PathLike[str], method: str, settings: Mapping[str, Any]
+    ) -> None:
         self._shards, self._method = Shards(folder), method
         self._layout = str(_first(settings, "checkpoint_format", "version", "format") or "").lower()
         self._layout = self._layout or _STORED[method][0]
@@ -48,11 +57,11 @@ class PackedCheckpoint:
                 if f"{layer}.{part}" not in names:
                     raise ValueError(f"{folder} has {layer}.qweight but no {layer}.{part}")
 
-    def read(self, name):
+    def read(self, name: str) -> torch.Tensor:
         """One of the other tensors."""
         return self._shards.read(name)
 
-    def quantized(self, layer):
+    def quantized(self, layer: str) -> tuple[QuantizedWeight, torch.Tensor | None]:
         """(`QuantizedWeight`, bias or None) of a layer."""
         parts = {
             part: self._shards.read(f"{layer}.{part}")
@@ -68,7 +77,7 @@ class PackedCheckpoint:
             )
         return q, parts.get("bias")
 
-    def _read_gptq(self, parts):
+    def _read_gptq(self, parts: Mapping[str, torch.Tensor]) -> QuantizedWeight:
         g_idx, nbits = parts.get("g_idx"), self._nbits
         if self._desc_act and g_idx is None:
             raise ValueError("the config says desc_act, and the layer has no g_idx: copy it, too")
@@ -76,17 +85,21 @@ class PackedCheckpoint:
             nbits = 32 * len(parts["qweight"]) // len(g_idx)
         if not self._is_mixed and nbits != self._nbits:
             raise ValueError(f"the config says {self._nbits} bits, and qweight is of {nbits}")
+        qweight, qzeros, scales = (parts[part] for part in _NEEDED)
         return from_gptq(
-            *(parts[part] for part in _NEEDED),
+            qweight,
+            qzeros,
+            scales,
             g_idx=g_idx,
             nbits=nbits,
             zeros_stored_minus_one=self._layout == "gptq",
         )
 
-    def _read_awq(self, parts):
-        return from_awq(*(parts[part] for part in _NEEDED), nbits=self._nbits)
+    def _read_awq(self, parts: Mapping[str, torch.Tensor]) -> QuantizedWeight:
+        qweight, qzeros, scales = (parts[part] for part in _NEEDED)
+        return from_awq(qweight, qzeros, scales, nbits=self._nbits)
 
 
-def _first(settings, *names):
+def _first(settings: Mapping[str, Any], *names: str) -> Any:
     """The first of these settings that is there, or None."""
     return next((settings[name] for name in names if settings.get(name) is not None), None)

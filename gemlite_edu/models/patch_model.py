@@ -1,10 +1,14 @@
 """GemLite's `patch_model`: one of its helpers, applied to every layer of a model."""
 
+from collections.abc import Iterable
+from typing import Any, Literal
+
 import torch
 from tqdm import tqdm
 
 from gemlite_edu.models.device import checked_device
 from gemlite_edu.models.linear_layers import (
+    Model,
     check_model,
     check_replaceable,
     checked_skip,
@@ -16,7 +20,12 @@ from gemlite_edu.numbers.quantize import check_finite
 _TAKES = {"linear": "torch.nn.Linear layers", "hqqlinear": "layers of the hqq library"}
 
 
-def patch_model(model, device, processor, skip_modules=()):
+def patch_model(
+    model: Model,
+    device: torch.device | str,
+    processor: type,
+    skip_modules: Iterable[str] | None = (),
+) -> Model:
     """Replace the layers of `model` by those that a helper makes, in place; return the model.
 
     processor: a class of `gemlite_edu.helper`. One with `from_linear`, such as A16W8, takes the
@@ -27,7 +36,7 @@ def patch_model(model, device, processor, skip_modules=()):
     Raises TypeError or ValueError before it changes anything, unless the helper itself raises.
     Source: GemLite, helper.py; `quantize_` takes any format and keeps more of the model.
     """
-    makes = {
+    makes: dict[str | None, Any] = {
         kind: getattr(processor, f"from_{kind}")
         for kind in ("linear", "hqqlinear")
         if hasattr(processor, f"from_{kind}")
@@ -45,7 +54,8 @@ def patch_model(model, device, processor, skip_modules=()):
     }
     if not layers:
         outside = f" outside skip_modules = {skip_modules}" if found else ""
-        takes = f"{processor.__name__} takes {' or '.join(_TAKES[kind] for kind in makes)}"
+        kinds = " or ".join(_TAKES[kind] for kind in _TAKES if kind in makes)
+        takes = f"{processor.__name__} takes {kinds}"
         raise ValueError(
             f"{takes}, and the {type(model).__name__} has none{outside}: nothing was changed"
         )
@@ -57,11 +67,11 @@ def patch_model(model, device, processor, skip_modules=()):
     return model.to(device)
 
 
-def _contains(name, texts):
+def _contains(name: str, texts: Iterable[str]) -> bool:
     return any(text in name for text in texts)
 
 
-def _kind_of(module):
+def _kind_of(module: torch.nn.Module) -> Literal["linear", "hqqlinear"] | None:
     """The kind of layer, as in the names of the helpers' methods; hqq need not be installed."""
     if type(module) is torch.nn.Linear:
         return "linear"
@@ -69,9 +79,9 @@ def _kind_of(module):
     return "hqqlinear" if is_hqq else None
 
 
-def _check_weights(model, layers):
+def _check_weights(model: torch.nn.Module, layers: Iterable[str]) -> None:
     for name in layers:
-        module = model.get_submodule(name)
+        module: Any = model.get_submodule(name)
         if _kind_of(module) != "linear":
             continue
         if module.weight.is_meta or module.weight.dtype.itemsize != 2:

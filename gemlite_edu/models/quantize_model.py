@@ -1,14 +1,23 @@
 """`quantize_`: every linear layer of a model becomes a `GemLiteLinear`, in place."""
 
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any, Literal
 
+import torch
 from tqdm import tqdm
 
-from gemlite_edu.layers.coded_linear import coded_linear, quantizer_of
+from gemlite_edu.layers.coded_linear import LayerQuantizer, Quantizer, coded_linear, quantizer_of
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
 from gemlite_edu.models import transformers_models
-from gemlite_edu.models.linear_layers import DEFAULT_SKIP, check_replaceable, linear_layers, put
+from gemlite_edu.models.linear_layers import (
+    DEFAULT_SKIP,
+    Model,
+    check_replaceable,
+    linear_layers,
+    put,
+)
 from gemlite_edu.models.summary import LayerSummary, QuantizationSummary
 from gemlite_edu.numbers.checks import FLOATS, check_dense, check_kernels_reach
 from gemlite_edu.numbers.format import Format
@@ -16,7 +25,13 @@ from gemlite_edu.numbers.nearest import check_scales, quantize_to_format
 from gemlite_edu.numbers.quantize import check_finite, check_matrix_of_floats
 
 
-def quantize_(model, format, group_size=None, skip=DEFAULT_SKIP, quantizer=None):
+def quantize_(
+    model: Model,
+    format: Format | int,
+    group_size: int | None = None,
+    skip: Collection[str] | None = DEFAULT_SKIP,
+    quantizer: Quantizer | LayerQuantizer | Literal["hqq"] | None = None,
+) -> Model:
     """Replace the torch.nn.Linear layers of `model` by `GemLiteLinear`, in place; return the model.
 
     model: any torch.nn.Module but a Linear itself, on CPUs or GPUs, with float16, bfloat16 or
@@ -65,13 +80,14 @@ def quantize_(model, format, group_size=None, skip=DEFAULT_SKIP, quantizer=None)
                 f"layers quantized before it: {len(done)}; call quantize_ again for the rest"
             )
             raise
-    model.quantization_summary = QuantizationSummary(tuple(done), earlier, _elsewhere(model))
+    marked: Any = model
+    marked.quantization_summary = QuantizationSummary(tuple(done), earlier, _elsewhere(model))
     if transformers_models.is_one(model):
         transformers_models.attach(model)
     return model
 
 
-def _elsewhere(model):
+def _elsewhere(model: torch.nn.Module) -> int:
     """How many parameters of the model are in no `GemLiteLinear`; a shared one counts once."""
     packed = {
         id(parameter)
@@ -82,20 +98,25 @@ def _elsewhere(model):
     return sum(p.numel() for p in model.parameters() if id(p) not in packed)
 
 
-def _replace(model, names, format, quantizer):
+def _replace(
+    model: torch.nn.Module,
+    names: Sequence[str],
+    format: Format,
+    quantizer: Quantizer | LayerQuantizer,
+) -> LayerSummary:
     """Quantize the layer with these names and put the new one in its place."""
-    linear = model.get_submodule(names[0])
+    linear: Any = model.get_submodule(names[0])
     W, bias = linear.weight.detach(), linear.bias
     q = coded_linear(linear, format, quantizer)
     layer = GemLiteLinear.from_coded(q, bias, W.dtype)
     packed = sum(tensor.nbytes for tensor in layer.parameters())
-    packed -= 0 if bias is None else layer.bias.nbytes
+    packed -= 0 if layer.bias is None else layer.bias.nbytes
     summary = LayerSummary(names[0], tuple(W.shape), W.nbytes, packed, q.error(W))
     put(model, names, layer)
     return summary
 
 
-def _check_layer(linear, format, quantizer):
+def _check_layer(linear: Any, format: Format, quantizer: Quantizer | LayerQuantizer) -> None:
     """Raise whatever quantizing and packing this layer would raise."""
     W, bias = linear.weight.detach(), linear.bias
     if W.is_meta:
@@ -118,7 +139,7 @@ def _check_layer(linear, format, quantizer):
     GemLiteLinear.from_coded(quantize_to_format(W[:1], format), dtype=W.dtype)
 
 
-def _as_format(format, group_size):
+def _as_format(format: Format | int, group_size: int | None) -> Format:
     if isinstance(format, int):
         format = Format(format)
     if not isinstance(format, Format):
@@ -128,7 +149,7 @@ def _as_format(format, group_size):
 
 
 @contextmanager
-def _naming(name):
+def _naming(name: str) -> Iterator[None]:
     """Put the name of the layer before the sentence of an error."""
     try:
         yield

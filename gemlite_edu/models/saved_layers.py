@@ -1,5 +1,6 @@
 """The packed layers among a folder's tensors: their names, forms and CUDA texts."""
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -8,15 +9,23 @@ import torch
 from gemlite_edu.kernels.errors import UntrustedText
 from gemlite_edu.layers.gemlite_linear import GemLiteLinear
 from gemlite_edu.layers.saved_layer import NO_WEIGHT
+from gemlite_edu.models.shards import Shards
+from gemlite_edu.numbers.format import Format
+from gemlite_edu.operators.form import Form
 from gemlite_edu.operators.pack import TENSORS
 from gemlite_edu.operators.saved import saved_form
 
+TrustedTexts = dict[str, str] | Iterable[dict[str, str]] | None  # {hole: text}
+Forms = dict[str, tuple[Form, Format | None]]  # {name of a layer: its form and format}
+
 _ALL = (*TENSORS, "metadata")
-_trusted = ContextVar("trusted_texts", default=None)  # what `trusting` allows
+_trusted: ContextVar[TrustedTexts] = ContextVar(
+    "trusted_texts", default=None
+)  # what `trusting` allows
 
 
 @contextmanager
-def trusting(trusted_texts):
+def trusting(trusted_texts: TrustedTexts) -> Iterator[None]:
     """Let the layers that a library loads meanwhile have these CUDA texts."""
     token = _trusted.set(trusted_texts)
     try:
@@ -25,12 +34,12 @@ def trusting(trusted_texts):
         _trusted.reset(token)
 
 
-def trusted_by_caller():
+def trusted_by_caller() -> TrustedTexts:
     """The texts of the `trusting` around this call, or None."""
     return _trusted.get()
 
 
-def saved_forms(shards):
+def saved_forms(shards: Shards) -> Forms:
     """{name of a packed layer: (`Form`, `Format`)} in `Shards`; ValueError for a damaged one.
 
     A layer has W_q and metadata; W_q alone may be a weight of the model's own, unless `NO_WEIGHT`
@@ -44,7 +53,7 @@ def saved_forms(shards):
         return {layer: _form(shards, layer) for layer in layers}
 
 
-def _check_complete(shards, layers):
+def _check_complete(shards: Shards, layers: set[str]) -> None:
     """Raise ValueError if a layer that has `NO_WEIGHT` as its weight is not among `layers`."""
     for name in shards.names():
         layer, _, part = name.rpartition(".")
@@ -56,11 +65,11 @@ def _check_complete(shards, layers):
             )
 
 
-def _is_no_weight(weight):
+def _is_no_weight(weight: torch.Tensor) -> bool:
     return weight.dtype == torch.uint8 and tuple(weight.shape) == (len(NO_WEIGHT),)
 
 
-def _form(shards, layer):
+def _form(shards: Shards, layer: str) -> tuple[Form, Format | None]:
     on_meta = {name: None for name in TENSORS} | on_meta_of(shards, layer)
     del on_meta["metadata"]
     try:
@@ -69,13 +78,15 @@ def _form(shards, layer):
         raise ValueError(f"{layer}.metadata: {error}") from error
 
 
-def on_meta_of(shards, layer):
+def on_meta_of(shards: Shards, layer: str) -> dict[str, torch.Tensor]:
     """{name: tensor on meta} of the tensors of a layer that are saved."""
     present = [name for name in _ALL if f"{layer}.{name}" in shards.names()]
     return {name: shards.meta(f"{layer}.{name}") for name in present}
 
 
-def trusted_for(forms, trusted_texts, where):
+def trusted_for(
+    forms: Forms, trusted_texts: TrustedTexts, where: object
+) -> dict[str, dict[str, str]]:
     """{name of layer: texts that it may bring}; raises `UntrustedText` if one is not trusted.
 
     trusted_texts: {hole: text}, a list of these, or None.
@@ -99,7 +110,9 @@ def trusted_for(forms, trusted_texts, where):
     return texts_of
 
 
-def read_layer(shards, layer, texts, device):
+def read_layer(
+    shards: Shards, layer: str, texts: dict[str, str], device: torch.device
+) -> GemLiteLinear:
     """The `GemLiteLinear` of this name; texts: those that its format has."""
     state = {name: shards.read(f"{layer}.{name}", device) for name in on_meta_of(shards, layer)}
     made = GemLiteLinear(trusted_texts=texts)
@@ -110,6 +123,6 @@ def read_layer(shards, layer, texts, device):
     return made
 
 
-def in_one_line(error):
+def in_one_line(error: Exception) -> str:
     """What a `load_state_dict` says beyond its headline."""
     return "; ".join(line.strip() for line in str(error).splitlines()[1:])

@@ -5,7 +5,10 @@ Source: the layout of Hugging Face's model folders, `model.safetensors` or
 """
 
 import json
+import os
+from collections.abc import Iterable, KeysView, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -23,8 +26,8 @@ class Shards:
     index says it has.
     """
 
-    def __init__(self, folder, same_as=None):
-        self._folder, self._files = Path(folder), {}
+    def __init__(self, folder: str | os.PathLike[str], same_as: Any = None) -> None:
+        self._folder, self._files = Path(folder), dict[str, Any]()
         self._file_of = self._from_index() or self._from_files()
         self._same_as = {} if same_as is None else same_as
         if not _maps_texts(self._same_as):
@@ -34,7 +37,7 @@ class Shards:
                 raise ValueError(f"{folder} says that {name} equals {other}, which no file has")
 
     @classmethod
-    def of_files(cls, paths):
+    def of_files(cls, paths: Sequence[str]) -> Self:
         """The tensors of these files, which lie in one folder."""
         shards = cls.__new__(cls)
         shards._folder, shards._files, shards._same_as = Path(paths[0]).parent, {}, {}
@@ -45,27 +48,27 @@ class Shards:
         }
         return shards
 
-    def names(self):
+    def names(self) -> KeysView[str]:
         """The names of all tensors."""
         return (self._file_of | self._same_as).keys()
 
-    def stored_as(self, name):
+    def stored_as(self, name: str) -> str:
         """The name of this tensor in the files; equal for names of one tensor."""
         return self._same_as.get(name, name)
 
-    def meta(self, name):
+    def meta(self, name: str) -> torch.Tensor:
         """A tensor on meta with the dtype and shape of the saved one."""
         name = self.stored_as(name)
         part = self._opened(self._file_of[name]).get_slice(name)
         shape = part.get_shape()
         return torch.empty(shape, dtype=_DTYPES[part.get_dtype()], device="meta")
 
-    def read(self, name, device="cpu"):
+    def read(self, name: str, device: torch.device | str = "cpu") -> torch.Tensor:
         """The tensor of this name."""
         name = self.stored_as(name)
         return self._opened(self._file_of[name]).get_tensor(name).to(device)
 
-    def _from_index(self):
+    def _from_index(self) -> dict[str, str] | None:
         index = self._folder / _INDEX
         if not index.exists():
             return None
@@ -80,7 +83,7 @@ class Shards:
                 raise ValueError(f"{self._folder / file} has no tensor {name}, but the index does")
         return file_of
 
-    def _from_files(self):
+    def _from_files(self) -> dict[str, str]:
         paths = sorted(self._folder.glob("*.safetensors"))
         if not paths:
             raise ValueError(f"{self._folder} has no .safetensors file: was it written to the end?")
@@ -91,7 +94,7 @@ class Shards:
             )
         return dict.fromkeys(self._opened(one[0].name).keys(), one[0].name)
 
-    def _opened(self, file):
+    def _opened(self, file: str) -> Any:
         if file not in self._files:
             path = self._folder / file
             if not path.is_file():
@@ -105,17 +108,21 @@ class Shards:
         return self._files[file]
 
 
-def _maps_texts(value):
+def _maps_texts(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
 
-def write_shards(tensors, folder, shard_bytes=_SHARD_BYTES):
+def write_shards(
+    tensors: Iterable[tuple[str, torch.Tensor]], folder: Path, shard_bytes: int = _SHARD_BYTES
+) -> None:
     """Write the pairs (name, tensor) to files of at most `shard_bytes`, or of one larger tensor.
 
     tensors: an iterable; of its tensors, those of one file are in memory at once. No two may share
     memory.
     """
-    files, shard, size = [], {}, 0
+    files: list[tuple[Path, list[str]]] = []
+    shard: dict[str, torch.Tensor] = {}
+    size = 0
     for name, tensor in tensors:
         if shard and size + tensor.nbytes > shard_bytes:
             files.append(_written(shard, folder, len(files) + 1))
@@ -126,7 +133,7 @@ def write_shards(tensors, folder, shard_bytes=_SHARD_BYTES):
         save_file(shard, folder / _ONE_FILE, metadata={"format": "pt"})
         return
     files.append(_written(shard, folder, len(files) + 1))
-    weight_map = {}
+    weight_map: dict[str, str] = {}
     for number, (path, names) in enumerate(files, 1):
         path = path.rename(folder / f"model-{number:05}-of-{len(files):05}.safetensors")
         weight_map |= dict.fromkeys(names, path.name)
@@ -135,7 +142,7 @@ def write_shards(tensors, folder, shard_bytes=_SHARD_BYTES):
     (folder / _INDEX).write_text(json.dumps(index, indent=2))
 
 
-def _written(shard, folder, number):
+def _written(shard: dict[str, torch.Tensor], folder: Path, number: int) -> tuple[Path, list[str]]:
     path = folder / f"model-{number:05}.safetensors"
     save_file(shard, path, metadata={"format": "pt"})
     return path, list(shard)

@@ -33,21 +33,21 @@ class QuantizationSummary:
     elsewhere: int = 0
 
     @property
-    def bytes_before(self):
+    def bytes_before(self) -> int:
         """Bytes of the weights before."""
         return sum(layer.bytes_before for layer in self.layers)
 
     @property
-    def bytes_after(self):
+    def bytes_after(self) -> int:
         """Bytes of packed codes, scales and zeros, padding included."""
         return sum(layer.bytes_after for layer in self.layers)
 
     @property
-    def worst(self):
+    def worst(self) -> LayerSummary:
         """The `LayerSummary` of the layer with the largest error."""
         return max(self.layers, key=lambda layer: layer.error)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         count, weights = len(self.layers), sum(N * K for N, K in (la.shape for la in self.layers))
         before, after = _size(self.bytes_before), _size(self.bytes_after)
         others = f"\n{self.elsewhere:,} parameters elsewhere stay as they were"
@@ -61,6 +61,6 @@ class QuantizationSummary:
         )
 
 
-def _size(count):
+def _size(count: int) -> str:
     """A number of bytes in MB, or in kB below 0.1 MB."""
     return f"{count / 1e6:,.1f} MB" if count >= 1e5 else f"{count / 1e3:,.1f} kB"

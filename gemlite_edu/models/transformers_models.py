@@ -4,19 +4,23 @@ Importing this module does not import transformers, which is optional.
 """
 
 import sys
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import torch
 
 from gemlite_edu.models.folder import counted
-from gemlite_edu.models.saved_layers import trusting
+from gemlite_edu.models.saved_layers import TrustedTexts, trusting
 from gemlite_edu.models.shards import Shards
 
 
-def is_one(model):
+def is_one(model: object) -> TypeGuard[Any]:
     """True for a model of transformers."""
     modeling = sys.modules.get("transformers.modeling_utils")
     return modeling is not None and isinstance(model, modeling.PreTrainedModel)
 
 
-def attach(model):
+def attach(model: Any) -> None:
     """Make save_pretrained write the `quantization_config` that from_pretrained needs."""
     from gemlite_edu.models.transformers_quantizer import GemLiteConfig, GemLiteQuantizer
 
@@ -25,7 +29,11 @@ def attach(model):
     model.quantization_method, model.is_quantized = GemLiteConfig().quant_method, True
 
 
-def load(folder, config, trusted_texts):
+def load(
+    folder: Path,
+    config: dict[str, Any],
+    trusted_texts: TrustedTexts,
+) -> torch.nn.Module:
     """The model in the folder, by from_pretrained of the class that its config names."""
     name = class_name(folder, config)
     try:
@@ -50,7 +58,9 @@ def load(folder, config, trusted_texts):
     return model
 
 
-def _loaded(made_class, folder, trusted_texts):
+def _loaded(
+    made_class: Any, folder: Path, trusted_texts: TrustedTexts
+) -> tuple[torch.nn.Module, dict[str, Any]]:
     """(model, what transformers found while it loaded it)."""
     from huggingface_hub.errors import StrictDataclassError
 
@@ -70,7 +80,7 @@ def _loaded(made_class, folder, trusted_texts):
             ) from error
 
 
-def class_name(folder, config):
+def class_name(folder: Path, config: dict[str, Any]) -> str:
     """The class of the model, as its config.json says; ValueError if transformers has none such."""
     names = config.get("architectures")
     names = names if isinstance(names, list) and names else [None]

@@ -4,7 +4,10 @@ Importing this module imports transformers and registers the quantizer. Written 
 of transformers 5; version 4 does not name the files, so it can save and is refused when it loads.
 """
 
+import os
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 from transformers.quantizers.auto import register_quantization_config, register_quantizer
@@ -27,13 +30,14 @@ from gemlite_edu.models.saved_layers import (
     trusted_for,
 )
 from gemlite_edu.models.shards import Shards
+from gemlite_edu.operators.form import Form
 
 
 @register_quantization_config(QUANT_METHOD)
 class GemLiteConfig(QuantizationConfigMixin):
     """The `quantization_config` of a folder; the layers themselves say how they are quantized."""
 
-    def __init__(self, **saved):
+    def __init__(self, **saved: Any) -> None:
         saved = saved or quantization_config()
         check_quantization_config(saved, "the quantization_config")
         self.__dict__.update(saved)
@@ -46,11 +50,16 @@ class GemLiteQuantizer(HfQuantizer):
     requires_calibration = True  # so from_pretrained does not quantize: quantize_ does
     is_trainable = False
 
-    def is_serializable(self, **options):
+    def is_serializable(self, **options: Any) -> bool:
         """True: the layers' state is tensors. options: those of save_pretrained, in version 4."""
         return True
 
-    def _process_model_before_weight_loading(self, model, checkpoint_files=None, **others):
+    def _process_model_before_weight_loading(
+        self,
+        model: Any,
+        checkpoint_files: Iterable[str | os.PathLike[str]] | None = None,
+        **others: Any,
+    ) -> None:
         """Replace the layers by ones without numbers, and check that the files have all tensors."""
         names = [str(file) for file in checkpoint_files or []]
         if not names or not all(name.endswith(".safetensors") for name in names):
@@ -80,7 +89,7 @@ class GemLiteQuantizer(HfQuantizer):
             *(rf"(^|\.){re.escape(name.removeprefix(prefix))}\.weight$" for name in forms),
         }
 
-    def _process_model_after_weight_loading(self, model, **others):
+    def _process_model_after_weight_loading(self, model: Any, **others: Any) -> None:
         """Complete each layer from its tensors, which now have numbers.
 
         Raises ValueError if another parameter was not in the files: transformers has drawn it.
@@ -99,7 +108,7 @@ class GemLiteQuantizer(HfQuantizer):
                     raise ValueError(f"{name} is damaged: {in_one_line(error)}") from error
 
 
-def _check_all_loaded(model):
+def _check_all_loaded(model: torch.nn.Module) -> None:
     """Raise ValueError for a parameter without the mark that transformers gives what it loads."""
     packed = tuple(f"{n}." for n, m in model.named_modules() if isinstance(m, GemLiteLinear))
     is_loaded = {
@@ -115,7 +124,9 @@ def _check_all_loaded(model):
         )
 
 
-def _check_all_taken(model, modules, names, prefix):
+def _check_all_taken(
+    model: Any, modules: Mapping[str, torch.nn.Module], names: Iterable[str], prefix: str
+) -> None:
     """Raise ValueError for a packed layer that has no place in a part that the model has.
 
     A model may leave out a whole part, such as a head, and what its class says that it ignores.
@@ -135,7 +146,7 @@ def _check_all_taken(model, modules, names, prefix):
         )
 
 
-def _check_dtype(linear, name, form):
+def _check_dtype(linear: torch.nn.Linear, name: str, form: Form) -> None:
     """Raise ValueError if the model would compute in another dtype than the layer takes."""
     takes, came = form.input_dtype.value, linear.weight.dtype
     if not form.scaled_activations and takes != came:
@@ -145,13 +156,13 @@ def _check_dtype(linear, name, form):
         )
 
 
-def _place(modules, name, prefix):
+def _place(modules: Mapping[str, torch.nn.Module], name: str, prefix: str) -> str | None:
     """The name in this class of model: a base model has no prefix, and one with a head has it."""
     names = name, name.removeprefix(prefix), prefix + name
     return next((n for n in names if type(modules.get(n)) is torch.nn.Linear), None)
 
 
-def _check_sizes(linear, name, form):
+def _check_sizes(linear: torch.nn.Linear, name: str, form: Form) -> None:
     sizes, own = (form.out_features, form.in_features), (linear.out_features, linear.in_features)
     if sizes != own:
         raise ValueError(f"{name} is {sizes} in the files and {own} by the config: which is right?")

@@ -17,7 +17,7 @@ _EXPONENT_BITS = 0x7F800000  # of a float32
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
-def scale_activations_int8(x):
+def scale_activations_int8(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Quantize each token of `x` to int8: returns (x_q, scales).
 
     x: (..., K), float16, bfloat16 or float32; a token is a row along the last axis.
@@ -41,7 +41,7 @@ def scale_activations_int8(x):
     return values.round().nan_to_num(nan=0.0).to(torch.int8).reshape(x.shape), scales
 
 
-def quantize_activations_int8(x):
+def quantize_activations_int8(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Quantize each token of `x` to int8 by BitNet's formula: returns (x_q, token_scales).
 
     x: (..., K), float16, bfloat16 or float32. x_q: the shape of x, int8: x * s, rounded half to
@@ -66,7 +66,9 @@ def quantize_activations_int8(x):
     return codes.to(torch.int8).reshape(x.shape), 1 / s
 
 
-def scale_activations_fp8(x, dtype=torch.float8_e4m3fn):
+def scale_activations_fp8(
+    x: torch.Tensor, dtype: torch.dtype = torch.float8_e4m3fn
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Quantize each token of `x` to 8-bit floats: returns (x_q, scales).
 
     x: (..., K), float16, bfloat16 or float32; a token is a row along the last axis.
@@ -94,7 +96,9 @@ def scale_activations_fp8(x, dtype=torch.float8_e4m3fn):
     return values.to(dtype).reshape(x.shape), scales
 
 
-def scale_activations_half(x, dtype=torch.float16):
+def scale_activations_half(
+    x: torch.Tensor, dtype: torch.dtype = torch.float16
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Convert each token of `x` to 16 bits, scaled by a power of two: returns (x_q, scales).
 
     x: (..., K), float16, bfloat16 or float32; a token is a row along the last axis.
@@ -120,7 +124,7 @@ def scale_activations_half(x, dtype=torch.float16):
     return (tokens / scales).to(dtype).reshape(x.shape), scales
 
 
-def _in_steps(x, largest):
+def _in_steps(x: torch.Tensor, largest: float) -> tuple[torch.Tensor, torch.Tensor]:
     """(x / scale (M, K) float32, scales (M, 1)); the quotient rounds to at most `largest`."""
     _check(x)
     tokens = x.detach().reshape(-1, x.shape[-1]).contiguous().float()
@@ -129,7 +133,7 @@ def _in_steps(x, largest):
     return tokens / scales, scales
 
 
-def _check(x):
+def _check(x: object) -> None:
     if not isinstance(x, torch.Tensor) or x.dtype not in _DTYPES:
         came = f"{x.dtype} tensor" if isinstance(x, torch.Tensor) else type(x).__name__
         raise TypeError(f"x must be a float16, bfloat16 or float32 tensor, got {came}")
@@ -137,7 +141,9 @@ def _check(x):
         raise ValueError(f"x must have shape (..., K) with K >= 1, got {tuple(x.shape)}")
 
 
-def scaled_activations_of(returned, x):
+def scaled_activations_of(
+    returned: tuple[torch.Tensor, torch.Tensor | None], x: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Check and return the pair (x, token scales) that a `scale_activations` returned for x."""
     is_pair = isinstance(returned, tuple | list) and len(returned) == 2
     if not is_pair or not isinstance(returned[0], torch.Tensor):
@@ -150,7 +156,9 @@ def scaled_activations_of(returned, x):
     return returned
 
 
-def token_scales_of(token_scales, M, device):
+def token_scales_of(
+    token_scales: torch.Tensor | None, M: int, device: torch.device
+) -> torch.Tensor | None:
     """Activation scales as float32 (M,); a single scale serves every row; None stays None."""
     if token_scales is None:
         return None

@@ -2,7 +2,8 @@
 
 import torch
 
-from gemlite_edu.numbers.reference import matmul
+from gemlite_edu.numbers.quantize import QuantizedWeight
+from gemlite_edu.numbers.reference import ScaledProduct, matmul
 
 FP32_ROUNDOFF = 2.0**-24
 OUTPUT_ROUNDOFF = {
@@ -24,7 +25,7 @@ FP16_TRUNCATION = 2.0**-10
 _SATURATING = (torch.float8_e4m3fn, torch.float8_e5m2)
 
 
-def error_bound(x, W, out_dtype):
+def error_bound(x: torch.Tensor, W: torch.Tensor, out_dtype: torch.dtype) -> torch.Tensor:
     """Largest error of each output of a correct kernel that accumulates in fp32; (M, N) float64.
 
     The kernel computes fl(sum_k (q_k - z) x_k) * s and rounds it to `out_dtype`. With
@@ -42,7 +43,7 @@ def error_bound(x, W, out_dtype):
     return accumulated + output_rounding(matmul(x, W).abs() + accumulated, out_dtype)
 
 
-def half2_error_bound(x, q, out_dtype):
+def half2_error_bound(x: torch.Tensor, q: QuantizedWeight, out_dtype: torch.dtype) -> torch.Tensor:
     """Like `error_bound`, for gemv_a16wn_half2 on a `QuantizedWeight` q; (M, N) float64.
 
     v = 2**-11 and t = 2**-24 are the roundoff and the smallest step of fp16; d is the power of two
@@ -76,8 +77,14 @@ def half2_error_bound(x, q, out_dtype):
 
 
 def tensor_core_error_bound(
-    product, out_dtype, *, compute_dtype, fused_dtype=None, fp16_run=None, code_shift=0
-):
+    product: ScaledProduct,
+    out_dtype: torch.dtype,
+    *,
+    compute_dtype: torch.dtype,
+    fused_dtype: torch.dtype | None = None,
+    fp16_run: int | None = None,
+    code_shift: int = 0,
+) -> torch.Tensor:
     """Largest error of a correct tensor-core kernel for a `ScaledProduct`; (M, N) float64.
 
     compute_dtype: the dtype c of the tensor core's operands, fp16 or bf16, with roundoff v and
@@ -133,7 +140,14 @@ def tensor_core_error_bound(
     return _finished(product, error, reached, out_dtype)
 
 
-def scaled_weights_error_bound(product, out_dtype, *, compute_dtype, fp16_run=None, code_shift=0):
+def scaled_weights_error_bound(
+    product: ScaledProduct,
+    out_dtype: torch.dtype,
+    *,
+    compute_dtype: torch.dtype,
+    fp16_run: int | None = None,
+    code_shift: int = 0,
+) -> torch.Tensor:
     """Like `tensor_core_error_bound`, for a kernel that scales the weights before the sum.
 
     The kernel rounds s to s' in c, then rounds (q - z') s' to the weight. With e as there, a weight
@@ -158,7 +172,13 @@ def scaled_weights_error_bound(product, out_dtype, *, compute_dtype, fp16_run=No
     return _finished(product, error, reached, out_dtype)
 
 
-def dequantized_error_bound(product, out_dtype, *, weight_dtype, code_shift=0):
+def dequantized_error_bound(
+    product: ScaledProduct,
+    out_dtype: torch.dtype,
+    *,
+    weight_dtype: torch.dtype,
+    code_shift: int = 0,
+) -> torch.Tensor:
     """Like `tensor_core_error_bound`, for dense weights that a library multiplies.
 
     Computing w = (q - z) s takes two float32 roundings, u = 2**-24, or three with `code_shift` h,
@@ -180,7 +200,9 @@ def dequantized_error_bound(product, out_dtype, *, weight_dtype, code_shift=0):
     return _finished(product, error, reached, out_dtype)
 
 
-def factored_error_bound(product, out_dtype, *, fused_dtype=None):
+def factored_error_bound(
+    product: ScaledProduct, out_dtype: torch.dtype, *, fused_dtype: torch.dtype | None = None
+) -> torch.Tensor:
     """Like `tensor_core_error_bound`, for a kernel that computes s (sum q x - z sum x) in fp32.
 
     The products q x are exact. A term passes through at most K - 1 additions in any order, the
@@ -200,7 +222,9 @@ def factored_error_bound(product, out_dtype, *, fused_dtype=None):
     return _finished(product, error, reached, out_dtype)
 
 
-def parts_error_bound(product, out_dtype, *, part, offset=0):
+def parts_error_bound(
+    product: ScaledProduct, out_dtype: torch.dtype, *, part: int, offset: int = 0
+) -> torch.Tensor:
     """Like `tensor_core_error_bound`, for gemv_a16wn_fast, which scales `part` products at a time.
 
     The codes carry an offset of at most o, so for each part fp32 computes
@@ -229,7 +253,12 @@ def parts_error_bound(product, out_dtype, *, part, offset=0):
     return _finished(product, error, reached, out_dtype)
 
 
-def _finished(product, error, reached, out_dtype):
+def _finished(
+    product: ScaledProduct,
+    error: torch.Tensor | float,
+    reached: torch.Tensor,
+    out_dtype: torch.dtype,
+) -> torch.Tensor:
     """The error of y, from the error of sums over K whose terms add up to at most `reached`."""
     factors, bias = product.factors().abs(), product.bias_or_zero().abs()
     steps = growth(4, FP32_ROUNDOFF) * ((reached + error) * factors + bias)
@@ -240,7 +269,9 @@ def _finished(product, error, reached, out_dtype):
     return accumulated + output_rounding(largest, out_dtype)
 
 
-def _shift_error(codes, zeros, dtype, code_shift=0):
+def _shift_error(
+    codes: torch.Tensor, zeros: torch.Tensor, dtype: torch.dtype, code_shift: int = 0
+) -> torch.Tensor:
     """The error of q - z if it is computed in `dtype`, with both shifted by `code_shift`."""
     codes, zeros = codes + code_shift, zeros + code_shift
     near = _rounded(_rounded(zeros, torch.float32) if code_shift else zeros, dtype)
@@ -250,7 +281,13 @@ def _shift_error(codes, zeros, dtype, code_shift=0):
     return torch.where(exact, 0.0, off)
 
 
-def _scaled_error(codes, zeros, scales, dtype, code_shift):
+def _scaled_error(
+    codes: torch.Tensor,
+    zeros: torch.Tensor,
+    scales: torch.Tensor,
+    dtype: torch.dtype,
+    code_shift: int,
+) -> torch.Tensor:
     """The error of (q - z) s if every step is rounded to `dtype`."""
     difference, scale = codes - zeros, _rounded(scales, dtype)
     shift_off, product = _shift_error(codes, zeros, dtype, code_shift), difference * scale
@@ -261,7 +298,13 @@ def _scaled_error(codes, zeros, scales, dtype, code_shift):
     return torch.where(exact, 0.0, off)
 
 
-def _fused_error(codes, zeros, scales, dtype, fused_dtype):
+def _fused_error(
+    codes: torch.Tensor,
+    zeros: torch.Tensor,
+    scales: torch.Tensor,
+    dtype: torch.dtype,
+    fused_dtype: torch.dtype,
+) -> torch.Tensor:
     """The error of q s - z s computed in `dtype`, if -z s is stored in `fused_dtype`."""
     kept = _rounded(-zeros * scales, fused_dtype)
     shift, scale = _rounded(kept, dtype), _rounded(scales, dtype)
@@ -277,16 +320,16 @@ def _fused_error(codes, zeros, scales, dtype, fused_dtype):
     return torch.where(exact, 0.0, off)
 
 
-def _rounded(values, dtype):
+def _rounded(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return values.to(dtype).double()
 
 
-def growth(n, roundoff):
+def growth(n: float, roundoff: float) -> float:
     """Largest relative error of n roundings (Higham, lemma 3.1)."""
     return n * roundoff / (1 - n * roundoff)
 
 
-def output_rounding(largest, out_dtype):
+def output_rounding(largest: torch.Tensor, out_dtype: torch.dtype) -> torch.Tensor:
     """The largest error of rounding numbers up to `largest` to `out_dtype`."""
     if out_dtype not in OUTPUT_ROUNDOFF:
         raise ValueError(f"out_dtype must be one of {list(OUTPUT_ROUNDOFF)}, got {out_dtype}")

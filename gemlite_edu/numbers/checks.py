@@ -2,6 +2,8 @@
 
 import math
 import numbers
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import torch
 
@@ -13,7 +15,7 @@ _LARGEST_INT8 = 128
 _ALIGNMENT = 16  # bytes that a lane reads at once
 
 
-def check_matrix(name, tensor, dtype):
+def check_matrix(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> None:
     """Raise unless `tensor` is a dense 2-D tensor of `dtype` on a CPU or CUDA device."""
     check_dense(name, tensor, [dtype])
     if tensor.dim() != 2 or tensor.shape[1] == 0 or (name == "W" and tensor.shape[0] == 0):
@@ -23,13 +25,13 @@ def check_matrix(name, tensor, dtype):
     check_no_grad(name, tensor)
 
 
-def check_kernels_reach(name, tensor):
+def check_kernels_reach(name: str, tensor: torch.Tensor) -> None:
     """Raise unless the tensor is on a device that runs kernels: a CPU or a CUDA device."""
     if tensor.device.type not in ("cpu", "cuda"):
         raise ValueError(f"{name} is on {tensor.device}: kernels take CPU and CUDA tensors")
 
 
-def check_dense(name, value, dtypes=None):
+def check_dense(name: str, value: object, dtypes: Collection[torch.dtype] | None = None) -> None:
     """Raise unless `value` is a dense tensor with one of `dtypes` (None: any)."""
     if not isinstance(value, torch.Tensor):
         raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
@@ -40,31 +42,31 @@ def check_dense(name, value, dtypes=None):
         raise TypeError(f"{name} must be a dense tensor, got {value.layout}")
 
 
-def check_together(name, device, other, other_device):
+def check_together(name: str, device: torch.device, other: str, other_device: torch.device) -> None:
     """Raise unless the tensors called `name` and `other` are on the same device."""
     if device != other_device:
         raise ValueError(f"{name} is on {device} and {other} on {other_device}: move one")
 
 
-def check_bias(bias, N, dtypes=FLOATS):
+def check_bias(bias: torch.Tensor, N: int, dtypes: Collection[torch.dtype] = FLOATS) -> None:
     """Raise unless the bias is a dense tensor (N,) with one of `dtypes`."""
     check_dense("bias", bias, dtypes)
     if tuple(bias.shape) != (N,):
         raise ValueError(f"bias must have shape ({N},), got {tuple(bias.shape)}")
 
 
-def is_int(value, smallest=1):
+def is_int(value: object, smallest: int = 1) -> bool:
     """True if `value` is an int, not a bool, of at least `smallest`."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= smallest
 
 
-def check_size(name, size):
+def check_size(name: str, size: object) -> None:
     """Raise unless `size` is an int of at least 1."""
     if not is_int(size):
         raise ValueError(f"{name} must be an int of at least 1, got {size!r}")
 
 
-def check_group_size(group_size, K):
+def check_group_size(group_size: object, K: int) -> None:
     """Raise unless `group_size` divides K."""
     if not isinstance(group_size, int) or isinstance(group_size, bool):
         raise TypeError(f"group_size must be an int, got {type(group_size).__name__}")
@@ -74,7 +76,7 @@ def check_group_size(group_size, K):
         )
 
 
-def check_devices(x, W, runner):
+def check_devices(x: torch.Tensor, W: torch.Tensor, runner: str) -> None:
     """Raise unless x and W are on the same device, and the kernel was loaded for that device."""
     for name, tensor in {"x": x, "W": W}.items():
         check_dense(name, tensor)
@@ -87,7 +89,7 @@ def check_devices(x, W, runner):
         )
 
 
-def check_inspectable(x):
+def check_inspectable(x: torch.Tensor) -> None:
     """Raise unless the simulator can inspect a launch with `x`."""
     if x.device.type != "cpu":
         raise ValueError(f"x is on {x.device}, and the simulator inspects on the CPU: use .cpu()")
@@ -95,7 +97,7 @@ def check_inspectable(x):
         raise ValueError("x has no rows: there is nothing to inspect")
 
 
-def check_no_grad(name, tensor):
+def check_no_grad(name: str, tensor: torch.Tensor) -> None:
     """Raise if autograd would need a gradient through a kernel."""
     if torch.is_grad_enabled() and tensor.requires_grad:
         raise ValueError(
@@ -103,7 +105,9 @@ def check_no_grad(name, tensor):
         )
 
 
-def per_group(name, value, shape, dtype, device):
+def per_group(
+    name: str, value: object, shape: tuple[int, int], dtype: torch.dtype, device: torch.device
+) -> torch.Tensor:
     """Expand `value` to a contiguous tensor of `shape` = (N, groups) and `dtype` on `device`.
 
     value: a number, or a tensor of `dtype` with one element or the shape (N, 1), (N, groups), or
@@ -134,7 +138,7 @@ def per_group(name, value, shape, dtype, device):
     return value.resolve_neg().expand(shape).contiguous()
 
 
-def _number(name, value, dtype):
+def _number(name: str, value: Any, dtype: torch.dtype) -> float:
     """`value` as a float or an int that fits into `dtype`."""
     if dtype == torch.float32:
         if math.isfinite(value) and abs(value) > torch.finfo(dtype).max:
@@ -145,7 +149,9 @@ def _number(name, value, dtype):
     return int(value)
 
 
-def check_int32_range(K, nbits, scales, zeros):
+def check_int32_range(
+    K: int, nbits: int, scales: torch.Tensor | float, zeros: torch.Tensor | float
+) -> None:
     """Raise if a sum over K of scale * (code - zero) * x, with int8 x, may overflow int32.
 
     scales, zeros: numbers, or tensors. Tensors on a GPU are not read, because that would wait for
@@ -163,7 +169,7 @@ def check_int32_range(K, nbits, scales, zeros):
         )
 
 
-def _range(value, otherwise):
+def _range(value: torch.Tensor | float, otherwise: tuple[int, int]) -> tuple[int, int]:
     if not isinstance(value, torch.Tensor):
         return int(value), int(value)
     if value.device.type != "cpu":
@@ -171,7 +177,13 @@ def _range(value, otherwise):
     return int(value.min()), int(value.max())
 
 
-def check_out(out, shape, dtype, device, tensors):
+def check_out(
+    out: torch.Tensor,
+    shape: tuple[int, int],
+    dtype: torch.dtype,
+    device: torch.device,
+    tensors: Mapping[str, torch.Tensor],
+) -> None:
     """Raise unless `out` fits, is contiguous, and shares no memory with `tensors`."""
     if not isinstance(out, torch.Tensor):
         raise TypeError(f"out must be a torch.Tensor, got {type(out).__name__}")
@@ -188,41 +200,43 @@ def check_out(out, shape, dtype, device, tensors):
             raise ValueError(f"out shares its memory with {name}: pass a fresh tensor")
 
 
-def _shares_memory(a, b):
+def _shares_memory(a: torch.Tensor, b: torch.Tensor) -> bool:
     """True if two contiguous tensors share a byte of memory."""
     return a.data_ptr() < b.data_ptr() + b.nbytes and b.data_ptr() < a.data_ptr() + a.nbytes
 
 
-def whole_tiles(x, tile):
+def whole_tiles(x: torch.Tensor, tile: int) -> torch.Tensor:
     """x (..., K), padded with zeros to a multiple of `tile`; copied only if padding is needed."""
     missing = -x.shape[-1] % tile
     return torch.nn.functional.pad(x, (0, missing)) if missing else x
 
 
-def laid_out(tensor):
+def laid_out(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor, made contiguous, with a pending negation of torch resolved."""
     if tensor.is_neg() or not tensor.is_contiguous():  # asking is faster than calling
         return tensor.resolve_neg().contiguous()
     return tensor
 
 
-def aligned(tensor):
+def aligned(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor, `laid_out`, and copied if its address is not a multiple of 16 bytes."""
     tensor = laid_out(tensor)
     return tensor.clone() if tensor.data_ptr() % _ALIGNMENT else tensor
 
 
-def pointers_of(tensors):
+def pointers_of(tensors: Iterable[torch.Tensor | None]) -> list[int]:
     """The address of each tensor; 0 for None."""
     return [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
 
 
-def aligned_pointers_of(tensors):
+def aligned_pointers_of(tensors: Iterable[torch.Tensor | None]) -> list[int] | None:
     """The address of each tensor, like `pointers_of`; None if one is not `aligned`."""
     pointers = []
     for tensor in tensors:
         pointer = 0 if tensor is None else tensor.data_ptr()
         pointers.append(pointer)
-        if pointer and (pointer % _ALIGNMENT or not tensor.is_contiguous() or tensor.is_neg()):
+        if tensor is None or not pointer:
+            continue
+        if pointer % _ALIGNMENT or not tensor.is_contiguous() or tensor.is_neg():
             return None
     return pointers

@@ -36,7 +36,7 @@ class CodedWeight:
     zeros: torch.Tensor | None = None
     tensor_scale: torch.Tensor | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_is_format(self.format)
         check_dense("codes", self.codes)
         if self.codes.is_meta:
@@ -51,7 +51,7 @@ class CodedWeight:
             self._check_part("zeros", of_zeros, per_group)
         self._check_part("tensor_scale", of_tensor_scale, ())
 
-    def _check_part(self, name, dtype, shape):
+    def _check_part(self, name: str, dtype: torch.dtype | None, shape: tuple[int, ...]) -> None:
         """Check the tensor called `name`, which must be None if the format has no dtype for it."""
         tensor = getattr(self, name)
         if dtype is None:
@@ -68,7 +68,7 @@ class CodedWeight:
         if not tensor.float().isfinite().all():
             raise ValueError(f"{name} must be finite, got a NaN or an infinity among them")
 
-    def dequantize(self, dtype=torch.float32):
+    def dequantize(self, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Return the weights, (N, K); computed in float32, or float64 for that dtype, then rounded.
 
         Raises TypeError for a dtype that is no float.
@@ -86,7 +86,7 @@ class CodedWeight:
             )
         return W
 
-    def error(self, W):
+    def error(self, W: torch.Tensor) -> float:
         """The relative error ||dequantized - W|| / ||W|| in the Frobenius norm, a float.
 
         W: (N, K), any float dtype, on the device of the codes. For a W of zeros, 0 or infinity.
@@ -112,7 +112,7 @@ class CodedWeight:
             return float("inf") if lost else 0.0
         return (lost / total) ** 0.5
 
-    def _weights(self, rows, dtype):
+    def _weights(self, rows: slice, dtype: torch.dtype) -> torch.Tensor:
         """The dequantized weights of some rows, (rows, K), computed in `dtype`."""
         codes = self.codes[rows]
         groups = self.format.groups_of(codes.shape[1])
@@ -123,7 +123,7 @@ class CodedWeight:
             weights = weights * self._factors(rows, dtype)
         return weights.reshape(codes.shape)
 
-    def _factors(self, rows, dtype):
+    def _factors(self, rows: slice, dtype: torch.dtype) -> torch.Tensor | int:
         """scale * tensor_scale of each group of some rows, broadcasting to (rows, groups, 1)."""
         tensor_scale = 1 if self.tensor_scale is None else self.tensor_scale.to(dtype)
         return (
@@ -133,7 +133,7 @@ class CodedWeight:
         )
 
 
-def check_is_format(format):
+def check_is_format(format: object) -> None:
     """Raise unless `format` is a `Format`."""
     if not isinstance(format, Format):
         is_width = type(format) is int and 1 <= format <= 8
@@ -141,7 +141,7 @@ def check_is_format(format):
         raise TypeError(f"format must be a gemlite_edu.Format, such as NF4, got {came}")
 
 
-def row_blocks(N, K):
+def row_blocks(N: int, K: int) -> list[slice]:
     """Slices of the rows of an (N, K) matrix, so that temporary tensors of one block stay small."""
     rows = max(1, _WEIGHTS_AT_ONCE // K)
     return [slice(first, first + rows) for first in range(0, N, rows)]

@@ -23,7 +23,7 @@ class DType(Enum):
     FP8e5 = torch.float8_e5m2
 
 
-def name_of(dtype):
+def name_of(dtype: torch.dtype) -> str:
     """The name of a torch dtype, without "torch.".
 
     >>> name_of(torch.int8)

@@ -1,8 +1,10 @@
 """`Format`: what the code of a weight stands for, and which scales multiply it."""
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -51,7 +53,19 @@ class Format:
     scale_dtype: torch.dtype | None = torch.float16
     has_tensor_scale: bool = False
 
-    def __post_init__(self):
+    if TYPE_CHECKING:  # it takes more than the fields keep
+
+        def __init__(
+            self,
+            nbits: int,
+            levels: Iterable[float] | torch.Tensor | None = None,
+            texts: Mapping[str, str] | Iterable[tuple[str, str]] | None = None,
+            group_size: int | None = None,
+            scale_dtype: torch.dtype | None = torch.float16,
+            has_tensor_scale: bool = False,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
         check_nbits(self.nbits)
         if self.levels is not None:
             object.__setattr__(self, "levels", checked_levels(self.levels, self.nbits))
@@ -63,7 +77,7 @@ class Format:
         self._check_group_size()
         self._check_tensor_scale()
 
-    def _check_group_size(self):
+    def _check_group_size(self) -> None:
         if self.group_size is None:
             return
         if not is_int(self.group_size):
@@ -75,7 +89,7 @@ class Format:
                 f"nothing per group: leave group_size out or choose a scale_dtype"
             )
 
-    def _check_tensor_scale(self):
+    def _check_tensor_scale(self) -> None:
         if not isinstance(self.has_tensor_scale, bool):
             came = repr(self.has_tensor_scale)
             raise TypeError(f"has_tensor_scale must be True or False, got {came}")
@@ -85,7 +99,7 @@ class Format:
                 f"{name_of(self.scale_dtype)}: multiply the scales by it and leave it out"
             )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         codes = f"{self.nbits} bit{'s' * (self.nbits > 1)}, "
         if self.levels is None:
             codes += "integers with zeros"
@@ -94,7 +108,7 @@ class Format:
         own = f", own text for {' and '.join(self.holes)}" if self.texts else ""
         return f"Format({codes}, {self._scales_in_words()}{own})"
 
-    def _scales_in_words(self):
+    def _scales_in_words(self) -> str:
         group = "channel" if self.group_size is None else f"group of {self.group_size}"
         words = []
         if self.scale_dtype is not None:
@@ -106,21 +120,21 @@ class Format:
         return " and ".join(words) or "no scales"
 
     @property
-    def has_zeros(self):
+    def has_zeros(self) -> bool:
         """True if codes are integers, from which the zero of their group is subtracted."""
         return self.levels is None
 
     @property
-    def holes(self):
+    def holes(self) -> dict[str, str]:
         """`texts` as a dict {hole name: text}, as `load` takes it for `replace`; {} for None."""
         return dict(self.texts or ())
 
     @property
-    def largest(self):
+    def largest(self) -> float:
         """The largest number that a scale has to reach: the largest |level|, or 2**nbits - 1."""
         return 2.0**self.nbits - 1 if self.levels is None else max(map(abs, self.levels))
 
-    def groups_of(self, K):
+    def groups_of(self, K: int) -> int:
         """The number of groups per channel; raises ValueError unless group_size divides K.
 
         >>> Format(4, group_size=32).groups_of(128), Format(4).groups_of(128)
@@ -132,7 +146,7 @@ class Format:
         check_group_size(self.group_size, K)
         return K // self.group_size
 
-    def values(self, codes, dtype=torch.float32):
+    def values(self, codes: torch.Tensor, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """What each code stands for, before zeros and scales: a tensor of `dtype`, shaped as codes.
 
         codes: uint8, each below 2**nbits. An integer format returns the code itself.
@@ -145,13 +159,13 @@ class Format:
         table = _table(self.levels, dtype, codes.device)
         return table.index_select(0, codes.reshape(-1).int()).reshape(codes.shape)
 
-    def levels_on(self, device):
+    def levels_on(self, device: torch.device | str) -> torch.Tensor | None:
         """The levels as a new float32 tensor (2**nbits,) on `device`; None for integers."""
         if self.levels is None:
             return None
         return torch.tensor(self.levels, dtype=torch.float32, device=device)
 
-    def bits_per_weight(self, N, K):
+    def bits_per_weight(self, N: int, K: int) -> float:
         """Memory of an (N, K) matrix over N K, in bits: codes, scales, and zeros of 16 bits each.
 
         >>> Format(4, group_size=128).bits_per_weight(4096, 4096)
@@ -163,7 +177,7 @@ class Format:
         per_tensor = _TENSOR_SCALE_BITS * self.has_tensor_scale
         return self.nbits + per_group * self.groups_of(K) / K + per_tensor / (N * K)
 
-    def to_text(self):
+    def to_text(self) -> str:
         """The format as JSON, for layers to save and for torch operators to take."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["texts"] = self.holes or None
@@ -171,7 +185,7 @@ class Format:
         return json.dumps(state)
 
     @staticmethod
-    def from_text(text):
+    def from_text(text: str) -> "Format":
         """The inverse of `to_text`; raises ValueError for a text that describes no format.
 
         >>> Format.from_text(Format(3).to_text()) == Format(3)
@@ -187,6 +201,6 @@ class Format:
 
 
 @lru_cache(maxsize=64)
-def _table(levels, dtype, device):
+def _table(levels: tuple[float, ...], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """The levels as a tensor, copied to a device once: a CUDA graph allows no copy later."""
     return torch.tensor(levels, dtype=torch.float64, device=device).to(dtype)

@@ -1,13 +1,14 @@
 """Checks of the levels and the texts of a `Format`; each refusal is one sentence."""
 
 import numbers
+from collections.abc import Iterable, Mapping
 
 import torch
 
 _LARGEST_LEVEL = torch.finfo(torch.float32).max
 
 
-def checked_levels(levels, nbits):
+def checked_levels(levels: Iterable[float] | torch.Tensor, nbits: int) -> tuple[float, ...]:
     """`levels` as a tuple of 2**nbits floats."""
     if isinstance(levels, dict | set | frozenset):
         came = type(levels).__name__
@@ -35,7 +36,9 @@ def checked_levels(levels, nbits):
     return tuple(map(float, levels))
 
 
-def checked_texts(texts):
+def checked_texts(
+    texts: Mapping[str, str] | Iterable[tuple[str, str]],
+) -> tuple[tuple[str, str], ...] | None:
     """`texts`, a dict or pairs, as sorted pairs (hole name, text)."""
     try:
         texts = dict(texts)

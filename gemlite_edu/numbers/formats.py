@@ -15,13 +15,15 @@ NVFP4: E2M1 with an E4M3 scale per group of 16, and a float32 scale per tensor; 
 `dataclasses.replace(NF4, group_size=64)` is NF4 with a scale per group of 64.
 """
 
+from collections.abc import Sequence
+
 import torch
 
 from gemlite_edu.numbers.format import Format
 from gemlite_edu.numbers.quantize import check_nbits
 
 
-def _float_levels(exponent_bits, mantissa_bits):
+def _float_levels(exponent_bits: int, mantissa_bits: int) -> tuple[float, ...]:
     """The levels of a float format whose bits are sign, exponent and mantissa, from code 0 up.
 
     Exponents 0 and 1 have the same step, the smallest; each next exponent doubles it.
@@ -35,18 +37,18 @@ def _float_levels(exponent_bits, mantissa_bits):
     return _with_sign(magnitudes)
 
 
-def _with_sign(magnitudes):
+def _with_sign(magnitudes: Sequence[float]) -> tuple[float, ...]:
     """Levels of codes whose top bit is the sign, and whose other bits choose a magnitude."""
     return *magnitudes, *(-magnitude for magnitude in magnitudes)
 
 
-def _saturated(levels):
+def _saturated(levels: tuple[float, ...]) -> tuple[float, ...]:
     """The levels of E4M3, where the last code of either sign is NaN: it repeats the one before."""
     half = len(levels) // 2
     return *levels[: half - 1], levels[half - 2], *levels[half:-1], levels[-2]
 
 
-def log2_format(nbits):
+def log2_format(nbits: int) -> Format:
     """The format of signed powers of two: the top bit is the sign, the others the exponent.
 
     With e from 0 to E = 2**(nbits - 1) - 1, a code stands for 2**(e - E) or -2**(e - E): the

@@ -5,6 +5,8 @@ from dataclasses import replace
 import torch
 
 from gemlite_edu.numbers.checks import check_dense, check_together
+from gemlite_edu.numbers.coded_weight import CodedWeight
+from gemlite_edu.numbers.format import Format
 from gemlite_edu.numbers.nearest import nearest_levels, quantize_to_format
 from gemlite_edu.numbers.quantize import nearest_integers
 from gemlite_edu.numbers.scale_rules import steps_of
@@ -14,7 +16,7 @@ _COLUMNS_AT_ONCE = 128
 _WEIGHTS_AT_ONCE = 2**24
 
 
-def quantize_gptq(W, format, hessian):
+def quantize_gptq(W: torch.Tensor, format: Format, hessian: torch.Tensor) -> CodedWeight:
     """Quantize `W` (N, K) so that W x changes little for given activations x: a `CodedWeight`.
 
     format: any `Format`. hessian: (K, K), a float dtype, on W's device: the sum of x xᵀ over the
@@ -65,7 +67,7 @@ class _Rounding:
     order: the column of the weights that stands at each place.
     """
 
-    def __init__(self, q, rows, order):
+    def __init__(self, q: CodedWeight, rows: slice, order: torch.Tensor) -> None:
         N, K = q.codes.shape
         groups = q.format.groups_of(K)
         ones = torch.ones((N, groups), dtype=torch.float64, device=order.device)
@@ -73,7 +75,7 @@ class _Rounding:
         self._zeros = (0 * ones if q.zeros is None else q.zeros.double())[rows]
         self._groups, self._format = (order // (K // groups)).tolist(), q.format
 
-    def __call__(self, place, column):
+    def __call__(self, place: int, column: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """(codes, what they stand for), (rows, 1) each, for a column (rows, 1), float64."""
         group = slice(self._groups[place], self._groups[place] + 1)
         step, zero, format = self._steps[:, group], self._zeros[:, group], self._format
@@ -81,11 +83,11 @@ class _Rounding:
             nonzero = torch.where(step == 0, 1.0, step)
             codes = nearest_integers(column, nonzero, zero, format.nbits)
         else:
-            codes = nearest_levels(column, step, format.levels)
+            codes = nearest_levels(column, step, format.levels or ())
         return codes, (format.values(codes, torch.float64) - zero) * step
 
 
-def _unit_upper_factor(hessian):
+def _unit_upper_factor(hessian: torch.Tensor) -> torch.Tensor:
     """The unit upper triangular U of U D Uᵀ, the damped hessian; overwrites the hessian."""
     diagonal = hessian.diagonal()
     diagonal += _DAMPING * diagonal.mean()
@@ -100,7 +102,7 @@ def _unit_upper_factor(hessian):
     return U
 
 
-def _corrected_codes(W, rounding, U):
+def _corrected_codes(W: torch.Tensor, rounding: _Rounding, U: torch.Tensor) -> torch.Tensor:
     """The codes of W (rows, K), its columns in the order of U; replaces W by the errors."""
     codes = torch.empty_like(W, dtype=torch.uint8)
     K = W.shape[1]
@@ -116,7 +118,7 @@ def _corrected_codes(W, rounding, U):
     return codes
 
 
-def _check_hessian(hessian, W):
+def _check_hessian(hessian: torch.Tensor, W: torch.Tensor) -> None:
     check_dense("hessian", hessian)
     K = W.shape[1]
     if not hessian.is_floating_point() or tuple(hessian.shape) != (K, K):

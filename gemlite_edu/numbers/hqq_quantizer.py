@@ -1,13 +1,16 @@
 """hqq's calibration-free quantizer as a function for `quantize_`; the hqq library is optional."""
 
+from collections.abc import Callable
+
 import torch
 
 from gemlite_edu.numbers.coded_weight import CodedWeight, check_is_format
+from gemlite_edu.numbers.format import Format
 
 _SCALE_DTYPES = (torch.float16, torch.float32)
 
 
-def hqq_quantizer(format):
+def hqq_quantizer(format: Format) -> Callable[[torch.Tensor, Format], CodedWeight]:
     """A function from (W (N, K), format) to a `CodedWeight`, by hqq's half-quadratic optimization.
 
     format: integers of a width that hqq has, with float16 or float32 scales. Zeros are no integers.
@@ -30,7 +33,7 @@ def hqq_quantizer(format):
     if format.nbits not in Quantizer.SUPPORTED_BITS:
         raise ValueError(f"hqq has no codes of {format.nbits} bits: leave quantizer out")
 
-    def quantizer(W, format):
+    def quantizer(W: torch.Tensor, format: Format) -> CodedWeight:
         N, K = W.shape
         codes, meta = Quantizer.quantize(
             W.detach().float(),

@@ -6,6 +6,7 @@ import torch
 
 from gemlite_edu.numbers.coded_weight import CodedWeight, check_is_format, row_blocks
 from gemlite_edu.numbers.dtypes import name_of
+from gemlite_edu.numbers.format import Format
 from gemlite_edu.numbers.quantize import (
     check_finite,
     check_matrix_of_floats,
@@ -17,7 +18,7 @@ from gemlite_edu.numbers.scale_rules import choose_scales, choose_zeros, steps_o
 _MOST_EXCESS = 2  # of a scale over the one that its group needs
 
 
-def quantize_to_format(W, format):
+def quantize_to_format(W: torch.Tensor, format: Format) -> CodedWeight:
     """Quantize `W` (N, K), any float dtype on any device, to a `Format`: returns a `CodedWeight`.
 
     A group's scale is its largest |w| over the largest |level|; for integers, the span of the group
@@ -58,7 +59,7 @@ def quantize_to_format(W, format):
     for rows in row_blocks(N, K):
         weights, of_rows = _grouped(W[rows], groups), steps[rows].unsqueeze(-1)
         if zeros is None:
-            nearest = nearest_levels(weights, of_rows, format.levels)
+            nearest = nearest_levels(weights, of_rows, format.levels or ())
         else:
             of_rows = torch.where(of_rows == 0, 1.0, of_rows)
             nearest = nearest_integers(weights, of_rows, zeros[rows].unsqueeze(-1), format.nbits)
@@ -67,7 +68,7 @@ def quantize_to_format(W, format):
     return CodedWeight(format, codes, scales, zeros, tensor_scale)
 
 
-def check_scales(W, format):
+def check_scales(W: torch.Tensor, format: Format) -> None:
     """Raise what `quantize_to_format` raises for this W and format, without choosing codes.
 
     Raises ValueError, too, if all of W is so small that its scales would be far too large.
@@ -87,7 +88,9 @@ def check_scales(W, format):
         )
 
 
-def nearest_levels(weights, steps, levels):
+def nearest_levels(
+    weights: torch.Tensor, steps: torch.Tensor, levels: tuple[float, ...]
+) -> torch.Tensor:
     """The code whose level * step is nearest to each weight, uint8, as `quantize_to_format` says.
 
     weights: (..., members) float64; steps: (..., 1) float64, from 0 up.
@@ -105,9 +108,11 @@ def nearest_levels(weights, steps, levels):
 
 
 @lru_cache(maxsize=16)
-def _sorted_levels(levels, device):
+def _sorted_levels(
+    levels: tuple[float, ...], device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Levels in ascending order, float64; the first code of each, uint8; the rank of that code."""
-    first_code = {}
+    first_code: dict[float, int] = {}
     for code, level in enumerate(levels):
         first_code.setdefault(level, code)
     ordered = sorted(first_code)
@@ -120,7 +125,7 @@ def _sorted_levels(levels, device):
     )
 
 
-def _reach(W, format):
+def _reach(W: torch.Tensor, format: Format) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(low, high, reach) of each group, (N, groups) float64: its smallest and its largest number,
     or 0, and what its scale must cover."""
     groups = format.groups_of(W.shape[1])
@@ -131,6 +136,6 @@ def _reach(W, format):
     return low, high, high - low if format.has_zeros else torch.maximum(-low, high)
 
 
-def _grouped(W, groups):
+def _grouped(W: torch.Tensor, groups: int) -> torch.Tensor:
     """W (rows, K) as (rows, groups, members), float64."""
     return W.double().contiguous().reshape(len(W), groups, -1)

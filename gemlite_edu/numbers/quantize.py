@@ -30,7 +30,7 @@ class QuantizedWeight:
     nbits: int
     group_size: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_nbits(self.nbits)
         check_codes(self.W_q, self.nbits)
         N, K = self.W_q.shape
@@ -45,7 +45,7 @@ class QuantizedWeight:
                     f"got {tuple(tensor.shape)}"
                 )
 
-    def dequantize(self, dtype=torch.float32):
+    def dequantize(self, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Return `(W_q - zeros) * scales`, (N, K), computed in `dtype`."""
         repeats = self.group_size if self.scales.shape != (1, 1) else 1
         scales = self.scales.to(dtype).repeat_interleave(repeats, dim=1)
@@ -55,8 +55,14 @@ class QuantizedWeight:
 
 
 def quantize_linear(
-    W, nbits, group_size=None, symmetric=False, *, per_tensor=False, integer_zeros=True
-):
+    W: torch.Tensor,
+    nbits: int,
+    group_size: int | None = None,
+    symmetric: bool = False,
+    *,
+    per_tensor: bool = False,
+    integer_zeros: bool = True,
+) -> QuantizedWeight:
     """Round-to-nearest linear quantization of `W` (N, K), any float dtype, to `nbits` (1 to 8).
 
     group_size: a divisor of K; None means one scale and zero per output channel.
@@ -100,7 +106,7 @@ def quantize_linear(
     )
 
 
-def quantize_ternary(W):
+def quantize_ternary(W: torch.Tensor) -> QuantizedWeight:
     """Quantize `W` (N, K), any float dtype, to -1, 0 or 1 times one scale, mean |W|.
 
     Returns a 2-bit `QuantizedWeight` with code = weight + 2, from 1 to 3, zero 2, and scale and
@@ -127,7 +133,9 @@ def quantize_ternary(W):
     )
 
 
-def nearest_integers(groups, scales, zeros, nbits):
+def nearest_integers(
+    groups: torch.Tensor, scales: torch.Tensor, zeros: torch.Tensor, nbits: int
+) -> torch.Tensor:
     """The code whose (code - zero) * scale is nearest to each number of groups (..., members).
 
     scales, zeros: (..., 1), no scale 0. Returns uint8 in the shape of `groups`.
@@ -135,13 +143,15 @@ def nearest_integers(groups, scales, zeros, nbits):
     return (groups / scales + zeros).round().clamp(0, 2**nbits - 1).to(torch.uint8)
 
 
-def range_with_zero(groups):
+def range_with_zero(groups: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The smallest and the largest number of each group (..., members), or 0: two of (..., 1)."""
     low, high = groups.amin(-1, keepdim=True), groups.amax(-1, keepdim=True)
     return low.clamp(max=0), high.clamp(min=0)
 
 
-def _affine_scale_zero(groups, nbits, integer_zeros):
+def _affine_scale_zero(
+    groups: torch.Tensor, nbits: int, integer_zeros: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
     low, high = range_with_zero(groups)
     scales = ((high - low) / (2**nbits - 1)).float().double()
     scales = torch.where(scales == 0, torch.ones_like(scales), scales)
@@ -149,7 +159,9 @@ def _affine_scale_zero(groups, nbits, integer_zeros):
     return scales, zeros.round() if integer_zeros else zeros
 
 
-def _symmetric_scale_zero(groups, nbits, integer_zeros):
+def _symmetric_scale_zero(
+    groups: torch.Tensor, nbits: int, integer_zeros: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
     position = groups.abs().argmax(-1, keepdim=True)
     extreme = groups.gather(-1, position)
     zero = 2 ** (nbits - 1) if integer_zeros else (2**nbits - 1) / 2
@@ -157,7 +169,7 @@ def _symmetric_scale_zero(groups, nbits, integer_zeros):
     return scales, torch.full_like(scales, zero)
 
 
-def check_nbits(nbits):
+def check_nbits(nbits: object) -> None:
     """Raise unless `nbits` is an int from 1 to 8."""
     if not isinstance(nbits, int) or isinstance(nbits, bool):
         raise TypeError(f"nbits must be an int from 1 to 8, got {type(nbits).__name__}")
@@ -165,7 +177,7 @@ def check_nbits(nbits):
         raise ValueError(f"nbits must be from 1 to 8, got {nbits}")
 
 
-def check_codes(W_q, nbits, name="W_q"):
+def check_codes(W_q: object, nbits: int, name: str = "W_q") -> None:
     """Raise unless `W_q` is an (N, K) uint8 tensor of codes below 2**nbits, N and K at least 1."""
     if not isinstance(W_q, torch.Tensor) or W_q.dtype != torch.uint8:
         raise TypeError(f"{name} must be a torch.uint8 tensor of codes, got {_kind(W_q)}")
@@ -178,12 +190,12 @@ def check_codes(W_q, nbits, name="W_q"):
         )
 
 
-def _check_weight(W):
+def _check_weight(W: torch.Tensor) -> None:
     check_matrix_of_floats(W)
     check_finite(W)
 
 
-def check_matrix_of_floats(W):
+def check_matrix_of_floats(W: object) -> None:
     """Raise unless `W` is a floating-point tensor (N, K), N and K at least 1."""
     if not isinstance(W, torch.Tensor) or not W.is_floating_point():
         raise TypeError(f"W must be a floating-point tensor, got {_kind(W)}")
@@ -191,7 +203,7 @@ def check_matrix_of_floats(W):
         raise ValueError(f"W must have shape (N, K) with N, K >= 1, got {tuple(W.shape)}")
 
 
-def check_finite(W):
+def check_finite(W: torch.Tensor) -> None:
     """Raise if the matrix `W` has a NaN or an infinity; the sentence says where."""
     broken = (~torch.isfinite(W.double())).nonzero()
     if len(broken):
@@ -202,5 +214,5 @@ def check_finite(W):
         )
 
 
-def _kind(value):
+def _kind(value: object) -> str:
     return f"{value.dtype} tensor" if isinstance(value, torch.Tensor) else type(value).__name__

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import torch
 
 
-def matmul(x, W):
+def matmul(x: torch.Tensor, W: torch.Tensor) -> torch.Tensor:
     """`y = x Wᵀ` in fp64. x: (M, K), W: (N, K), any dtype; returns (M, N) float64."""
     return x.detach().double().cpu() @ W.detach().double().cpu().T
 
 
-def relative_error(y, right):
+def relative_error(y: torch.Tensor, right: torch.Tensor) -> float:
     """||y - right|| / ||right||, in fp64: one number for the errors of a whole tensor.
 
     >>> relative_error(torch.tensor([3.0, 5.0]), torch.tensor([3.0, 4.0]))
@@ -37,30 +37,30 @@ class ScaledProduct:
     bias: torch.Tensor | None = None
 
     @property
-    def parts(self):
+    def parts(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """(codes, zeros, scales) of every weight, each (N, K) float64."""
         codes = self.codes.double().cpu()
         zeros = _per_column(self.zeros, codes, 0.0)
         return codes, zeros, _per_column(self.scales, codes, 1.0)
 
-    def exact(self):
+    def exact(self) -> torch.Tensor:
         """y in fp64; (M, N)."""
         codes, zeros, scales = self.parts
         return matmul(self.x, (codes - zeros) * scales) * self.factors() + self.bias_or_zero()
 
-    def factors(self):
+    def factors(self) -> torch.Tensor:
         """The factors that multiply a sum over K; broadcasts to (M, N)."""
         one = torch.ones(1, dtype=torch.float64)
         channel = one if self.channel_scales is None else self.channel_scales.double().cpu()
         token = one if self.token_scales is None else self.token_scales.double().cpu()
         return token[:, None] * channel
 
-    def bias_or_zero(self):
+    def bias_or_zero(self) -> torch.Tensor:
         """The bias in fp64; broadcasts to (M, N)."""
         return torch.zeros(1) if self.bias is None else self.bias.double().cpu()
 
 
-def _per_column(values, codes, default):
+def _per_column(values: torch.Tensor | None, codes: torch.Tensor, default: float) -> torch.Tensor:
     """Scales or zeros (N, groups) as (N, K) float64."""
     if values is None:
         return torch.full_like(codes, default)

@@ -8,11 +8,14 @@ import torch
 
 from gemlite_edu.numbers.bounds import SMALLEST_STEP
 from gemlite_edu.numbers.dtypes import name_of
+from gemlite_edu.numbers.format import Format
 
 _E8M0_BIAS = 127
 
 
-def choose_scales(format, reach):
+def choose_scales(
+    format: Format, reach: torch.Tensor
+) -> tuple[torch.Tensor | None, torch.Tensor | None]:
     """(scales in format.scale_dtype or None, tensor_scale () float32 or None) for a reach, float64.
 
     Raises ValueError if a scale is beyond the range of its dtype.
@@ -29,13 +32,17 @@ def choose_scales(format, reach):
     return _rounded(raw, format.scale_dtype), tensor_scale
 
 
-def steps_of(scales, tensor_scale, reach):
+def steps_of(
+    scales: torch.Tensor | None, tensor_scale: torch.Tensor | None, reach: torch.Tensor
+) -> torch.Tensor:
     """scale * tensor_scale of every group, float64; 1 without scales."""
     steps = torch.ones_like(reach) if scales is None else scales.double()
     return steps if tensor_scale is None else steps * tensor_scale.double()
 
 
-def choose_zeros(low, high, steps, nbits):
+def choose_zeros(
+    low: torch.Tensor, high: torch.Tensor, steps: torch.Tensor, nbits: int
+) -> torch.Tensor:
     """The whole zeros, float64, with which codes of these steps cover low to high, and 0.
 
     Where rounding has left the steps too small for that, both ends lose equally.
@@ -46,13 +53,13 @@ def choose_zeros(low, high, steps, nbits):
     return (-low / steps - excess / 2).round().clamp(0, largest)
 
 
-def _rounded(raw, dtype):
+def _rounded(raw: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Numbers from 0 up, rounded to `dtype`; those above 0 become at least its smallest number."""
     _check_range(raw, dtype)
     return torch.where(raw > 0, raw.clamp(min=SMALLEST_STEP[dtype]), 0.0).to(dtype)
 
 
-def _powers_of_two(reach, largest):
+def _powers_of_two(reach: torch.Tensor, largest: float) -> torch.Tensor:
     """2**(floor(log2 reach) - floor(log2 largest)) as float8_e8m0fnu; at least 2**-127."""
     _check_range(reach / largest, torch.float8_e8m0fnu)
     exponent = _floor_log2(reach) - _floor_log2(reach.new_tensor(largest))
@@ -60,12 +67,12 @@ def _powers_of_two(reach, largest):
     return (exponent + _E8M0_BIAS).to(torch.uint8).view(torch.float8_e8m0fnu)
 
 
-def _floor_log2(numbers):
+def _floor_log2(numbers: torch.Tensor) -> torch.Tensor:
     """Exact, because frexp returns numbers as m 2**e with 1/2 <= m < 1."""
     return torch.frexp(numbers).exponent - 1
 
 
-def _check_range(raw, dtype):
+def _check_range(raw: torch.Tensor, dtype: torch.dtype) -> None:
     if raw.max() > torch.finfo(dtype).max:
         raise ValueError(
             f"a scale of {raw.max().item():g} does not fit in {name_of(dtype)}: "

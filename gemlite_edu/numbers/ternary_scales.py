@@ -19,11 +19,11 @@ class ScaleConvention(Enum):
     BITNET = (True, False)
     BITMEDVIT = (True, True)
 
-    def token_scales(self, s):
+    def token_scales(self, s: torch.Tensor) -> torch.Tensor:
         """Convert the tokens' factors `s` to factors that multiply, float32, of the same shape."""
         return _multiplying(s, divides=self.value[0])
 
-    def scales(self, ws):
+    def scales(self, ws: torch.Tensor) -> torch.Tensor:
         """Convert the weights' factors `ws` to factors that multiply, float32, of the same shape.
 
         >>> ws = torch.tensor([4.0])
@@ -33,7 +33,7 @@ class ScaleConvention(Enum):
         return _multiplying(ws, divides=self.value[1])
 
 
-def _multiplying(factor, divides):
+def _multiplying(factor: torch.Tensor, divides: bool) -> torch.Tensor:
     if not isinstance(factor, torch.Tensor) or not factor.is_floating_point():
         came = factor.dtype if isinstance(factor, torch.Tensor) else type(factor).__name__
         raise TypeError(f"scales must be a floating-point tensor, got {came}")

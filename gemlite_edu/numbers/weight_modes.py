@@ -30,7 +30,7 @@ class ChannelScaleMode(Enum):
     WEIGHT_AND_ACTIVATION = "the scales of its channel n and its token m"
 
     @staticmethod
-    def of(has_channel_scales, has_token_scales):
+    def of(has_channel_scales: bool, has_token_scales: bool) -> "ChannelScaleMode":
         """The mode that has these factors."""
         names = {
             (False, False): "NONE",

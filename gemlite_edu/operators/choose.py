@@ -3,9 +3,9 @@
 Read `RULES` from top to bottom: the first rule that takes a problem decides.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 
@@ -19,8 +19,13 @@ from gemlite_edu.packing.plain_tiles import PlainTiles
 from gemlite_edu.packing.plane_tiles import PlaneTiles
 from gemlite_edu.runners import cuda
 
+Layout = PlaneTiles | PieceTiles | PlainTiles
+Decoders = tuple[tuple[str, str], ...]  # (hole, text)
+MatmulType = Literal[
+    "GEMV_FAST", "GEMM_FAST", "GEMV", "GEMV_REVSPLITK", "GEMM_SPLITK", "GEMM", "DEQUANTIZE"
+]
 FAST = {"GEMV_FAST": GEMV_FAST, "GEMM_FAST": GEMM_FAST}  # {matmul type: `CudaProduct`}
-MATMUL_TYPES = {
+MATMUL_TYPES: dict[str, str] = {
     "GEMV_FAST": "gemv_a16wn_fast",
     "GEMM_FAST": "gemm_a16wn_fast",
     "GEMV": "gemv",
@@ -34,7 +39,7 @@ _ROUNDING = ("DEQUANTIZE", "GEMM_FAST")  # these types round the weights to the 
 _NOTHING = "__global__ void nothing() {}"
 
 
-def triton_reads(layout, decoders):
+def triton_reads(layout: Layout, decoders: Decoders | None) -> bool:
     """True for weights that are integers in `PlaneTiles`, or numbers."""
     return decoders == () and not isinstance(layout, PieceTiles)
 
@@ -51,16 +56,16 @@ class Problem(NamedTuple):
 
     M: int
     N: int
-    layout: PlaneTiles | PieceTiles | PlainTiles
+    layout: Layout
     x_dtype: torch.dtype
     y_dtype: torch.dtype
     keeps_16_bits: bool
     machine: Machine | None
     is_captured: bool = False
-    decoders: tuple | None = ()
+    decoders: Decoders | None = ()
     is_interpreted: bool = False
 
-    def has(self, name):
+    def has(self, name: str) -> bool:
         """True if the problem's machine runs that one of `FAST`, which takes these operands."""
         if self.machine is None or self.decoders is None:
             return False
@@ -68,18 +73,18 @@ class Problem(NamedTuple):
         return FAST[name].takes(*operands, self.decoders)
 
     @property
-    def has_triton(self):
+    def has_triton(self) -> bool:
         """True if the Triton kernels read these weights."""
         return triton_reads(self.layout, self.decoders)
 
     @property
-    def torch_is_sooner(self):
+    def torch_is_sooner(self) -> bool:
         """True for codes on a CPU that torch decodes: it is sooner than a simulated kernel."""
         is_float = self.x_dtype in _HALVES and self.y_dtype in (*_HALVES, torch.float32)
         return self.is_interpreted and is_float and self.layout.nbits is not None
 
     @property
-    def weights(self):
+    def weights(self) -> str:
         """The property of the weights that the rules depend on, in words."""
         if self.layout.nbits is None:
             return "weights that are numbers"
@@ -105,17 +110,18 @@ class Rule(NamedTuple):
     matmul_type: str
     most_rows: int | None
     reason: str
-    needs: Callable = lambda problem: True
+    needs: Callable[[Any], bool] = lambda problem: True
 
 
 _MOST_ROWS_TO_SHARE_K = 64
 
 
-def _is_sooner_fused(problem):
+def _is_sooner_fused(problem: Problem) -> bool:
     """True unless the estimates say that dequantizing the weights first is faster."""
     M, N, layout = problem.M, problem.N, problem.layout
     if M <= _MOST_ROWS_TO_SHARE_K:
         return True
+    assert layout.nbits is not None
     weights = FastWeights(layout.nbits, layout.group_size)
     return not estimate.is_sooner_dense(M, N, layout.K, weights, problem.is_captured)
 
@@ -181,7 +187,7 @@ TERNARY_RULES = (  # for the product of int8 x and ternary weights
 )
 
 
-def choose(problem, rules=RULES):
+def choose(problem: Problem | Rows, rules: Iterable[Rule] = RULES) -> Rule:
     """The first `Rule` that takes the problem.
 
     >>> choose(Rows(8), TERNARY_RULES).matmul_type
@@ -194,7 +200,9 @@ def choose(problem, rules=RULES):
     )
 
 
-def limits(problem, rules=RULES):
+def limits(
+    problem: Problem | Rows, rules: Iterable[Rule] = RULES
+) -> tuple[tuple[int | None, str], ...]:
     """((most rows, matmul type), ...): the largest M that each matmul type handles; None: any M.
 
     The table ignores the estimates, which may prefer DEQUANTIZE to GEMM_FAST.
@@ -211,7 +219,7 @@ def limits(problem, rules=RULES):
     return tuple((most, matmul_type) for matmul_type, most in found.items())
 
 
-def check_matmul_type(name, problem):
+def check_matmul_type(name: str, problem: Problem) -> None:
     """Raise ValueError unless `name` is in `MATMUL_TYPES` and may be used for these weights.
 
     The types that round weights are allowed only if the problem `keeps_16_bits`, and Triton's only
@@ -233,7 +241,15 @@ def check_matmul_type(name, problem):
         )
 
 
-def check_taken(name, layout, x_dtype, y_dtype, device, N, decoders=()):
+def check_taken(
+    name: str,
+    layout: Layout,
+    x_dtype: torch.dtype,
+    y_dtype: torch.dtype,
+    device: torch.device,
+    N: int,
+    decoders: Decoders | None = (),
+) -> None:
     """Raise unless `FAST[name]` supports this layout, x and y; a CPU means the simulator."""
     if decoders is None:
         raise ValueError(f"{name} has no text that decodes this format: take DEQUANTIZE")
@@ -245,7 +261,9 @@ def check_taken(name, layout, x_dtype, y_dtype, device, N, decoders=()):
         )
 
 
-def machine_for_cuda(layout, x_dtype, y_dtype, N, device):
+def machine_for_cuda(
+    layout: Layout, x_dtype: torch.dtype, y_dtype: torch.dtype, N: int, device: torch.device
+) -> Machine | None:
     """The device's `Machine` if a CUDA kernel supports this layer and nvcc can compile; else None.
 
     On a CPU it is None too: Triton's interpreter takes milliseconds, the simulator seconds.
@@ -258,7 +276,7 @@ def machine_for_cuda(layout, x_dtype, y_dtype, N, device):
 
 
 @cache
-def _compiles(capability):
+def _compiles(capability: tuple[int, int]) -> bool:
     """True if nvcc compiles CUDA kernels for this GPU; prints one notice if it cannot."""
     try:
         cuda.build_kernel(_NOTHING, "nothing", {}, capability)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from gemlite_edu.numbers.checks import FLOATS, check_dense, check_group_size, check_together
+from gemlite_edu.numbers.quantize import QuantizedWeight
 from gemlite_edu.packing.int4_pairs import CODE_RANGES, pack_2xint4, unpack_2xint4
 
 
@@ -21,7 +22,7 @@ class Int4Weight:
     zeros: torch.Tensor
     group_size: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("packed", "scales", "zeros"):
             _check_matrix(name, getattr(self, name))
         if self.packed.dtype not in CODE_RANGES:
@@ -38,7 +39,7 @@ class Int4Weight:
             check_together(name, tensor.device, "packed", self.packed.device)
 
     @staticmethod
-    def from_quantized(q, dtype=torch.float32):
+    def from_quantized(q: QuantizedWeight, dtype: torch.dtype = torch.float32) -> "Int4Weight":
         """Convert a 4-bit `QuantizedWeight`, with its scales and zeros cast to `dtype`.
 
         Raises ValueError for other widths, and for scales or zeros that `dtype` cannot represent.
@@ -61,16 +62,16 @@ class Int4Weight:
         return Int4Weight(pack_2xint4(q.W_q.T), scales, zeros, q.group_size)
 
     @property
-    def N(self):
+    def N(self) -> int:
         """Rows of W: outputs of the layer."""
         return self.packed.shape[1]
 
     @property
-    def K(self):
+    def K(self) -> int:
         """Columns of W: inputs of the layer."""
         return 2 * self.packed.shape[0]
 
-    def dequantize(self, dtype=torch.float32):
+    def dequantize(self, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """(codes - zeros) * scales, (N, K), computed in `dtype` with plain torch."""
         scales, zeros = (
             tensor.to(dtype).repeat_interleave(self.group_size, dim=0)
@@ -79,7 +80,7 @@ class Int4Weight:
         return ((unpack_2xint4(self.packed).to(dtype) - zeros) * scales).T
 
 
-def _check_matrix(name, tensor):
+def _check_matrix(name: str, tensor: torch.Tensor) -> None:
     check_dense(name, tensor)
     if tensor.dim() != 2 or tensor.numel() == 0:
         raise ValueError(f"{name} must be a matrix, not empty, got {tuple(tensor.shape)}")

@@ -1,9 +1,12 @@
 """Products with packed int4 weights, forward and transposed, after torchao's triton_mixed_mm."""
 
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any, Literal, get_args
 
 import torch
 
+from gemlite_edu.kernels.triton.configs import Config
 from gemlite_edu.kernels.triton.mixed_mm_configs import (
     block_k,
     candidates,
@@ -19,23 +22,25 @@ from gemlite_edu.operators.triton_product import Epilogue, add_chunks, triton_dt
 from gemlite_edu.runners.triton import kernel, launch, replaced
 
 A_DTYPES = (torch.float16, torch.bfloat16)
-KERNEL_TYPES = ("compute_bound", "max_autotune", "dequantize")
-_INPUT_PRECISIONS = ("ieee", "tf32", "tf32x3")
+KernelType = Literal["compute_bound", "max_autotune", "dequantize"]
+InputPrecision = Literal["ieee", "tf32", "tf32x3"]
+KERNEL_TYPES = get_args(KernelType)
+_INPUT_PRECISIONS = get_args(InputPrecision)
 
 
 def triton_mixed_mm(
-    a,
-    b,
-    scales,
-    zeros,
-    group_size,
-    transposed=False,
-    acc_dtype=None,
-    input_precision="ieee",
-    fp8_fast_accum=False,
-    kernel_type="compute_bound",
-    config=None,
-):
+    a: torch.Tensor,
+    b: torch.Tensor,
+    scales: torch.Tensor,
+    zeros: torch.Tensor,
+    group_size: int,
+    transposed: bool = False,
+    acc_dtype: torch.dtype | None = None,
+    input_precision: InputPrecision = "ieee",
+    fp8_fast_accum: bool = False,
+    kernel_type: KernelType = "compute_bound",
+    config: Config | None = None,
+) -> torch.Tensor:
     """Multiply a (M, K) by W^T (K, N), or if `transposed` a (M, N) by W (N, K).
 
     a: fp16 or bf16; the result has its dtype. b: bytes (K / 2, N) from `pack_2xint4(W_q.T)`, uint8
@@ -77,7 +82,9 @@ def triton_mixed_mm(
     return product(a, weight, transposed, kernel_type, dot_dtype)
 
 
-def _check_options(transposed, acc_dtype, input_precision, kernel_type):
+def _check_options(
+    transposed: bool, acc_dtype: torch.dtype | None, input_precision: str, kernel_type: str
+) -> None:
     if not isinstance(transposed, bool):
         raise TypeError(f"transposed must be True or False, got {type(transposed).__name__}")
     if acc_dtype not in (None, torch.float32, torch.float16):
@@ -90,7 +97,7 @@ def _check_options(transposed, acc_dtype, input_precision, kernel_type):
         raise ValueError(f"kernel_type must be one of {known}, got {kernel_type!r}")
 
 
-def _check_a(a, weight, transposed):
+def _check_a(a: torch.Tensor, weight: Int4Weight, transposed: bool) -> None:
     columns, form = (weight.N, "(M, N)") if transposed else (weight.K, "(M, K)")
     if not isinstance(a, torch.Tensor) or a.dim() != 2 or a.shape[1] != columns:
         came = tuple(a.shape) if isinstance(a, torch.Tensor) else type(a).__name__
@@ -107,13 +114,19 @@ def _check_a(a, weight, transposed):
         raise ValueError("bf16 needs a GPU of compute capability 8.0 or more: use fp16")
 
 
-def kernels_take(device, dtype):
+def kernels_take(device: torch.device, dtype: torch.dtype) -> bool:
     """True if the kernels support `a` of this dtype on this CUDA device."""
     is_new = dtype == torch.bfloat16 and torch.cuda.get_device_capability(device) >= (8, 0)
     return dtype == torch.float16 or is_new
 
 
-def product(a, weight, transposed, kernel_type="max_autotune", dot_dtype=torch.float32):
+def product(
+    a: torch.Tensor,
+    weight: Int4Weight,
+    transposed: bool,
+    kernel_type: KernelType = "max_autotune",
+    dot_dtype: torch.dtype = torch.float32,
+) -> torch.Tensor:
     """Like `triton_mixed_mm`, for an `Int4Weight` and operands that are already checked."""
     chosen = choose(Rows(len(a)), INT4_RULES).matmul_type
     if kernel_type == "dequantize" or chosen == "DEQUANTIZE":
@@ -123,14 +136,14 @@ def product(a, weight, transposed, kernel_type="max_autotune", dot_dtype=torch.f
 
 
 def fused(
-    a,
-    weight,
-    transposed,
-    config=None,
-    dot_dtype=torch.float32,
-    replace=None,
-    interpreted_dtype=torch.float32,
-):
+    a: torch.Tensor,
+    weight: Int4Weight,
+    transposed: bool,
+    config: Config | None = None,
+    dot_dtype: torch.dtype = torch.float32,
+    replace: Mapping[str, Callable[..., Any]] | None = None,
+    interpreted_dtype: torch.dtype = torch.float32,
+) -> torch.Tensor:
     """The product of a and an `Int4Weight` by the kernel `mixed_mm` or `mixed_mm_transposed`.
 
     config: None takes a default. replace: {name: python function}, see `runners.triton.replaced`.
@@ -164,14 +177,14 @@ def fused(
     return y.to(a.dtype)
 
 
-def dequantized(a, weight, transposed):
+def dequantized(a: torch.Tensor, weight: Int4Weight, transposed: bool) -> torch.Tensor:
     """The product by torch, with dense weights in the dtype of a that live for one call."""
     W = dense(weight, a.dtype)
     with torch.autocast(a.device.type, enabled=False):
         return a @ W if transposed else torch.nn.functional.linear(a, W)
 
 
-def dense(weight, dtype):
+def dense(weight: Int4Weight, dtype: torch.dtype) -> torch.Tensor:
     """The dense W (N, K) of an `Int4Weight`, computed in float32 and rounded once to `dtype`."""
     N, K = weight.N, weight.K
     interpreted = weight.packed.device.type == "cpu"
@@ -188,20 +201,26 @@ def dense(weight, dtype):
     return W.to(dtype)
 
 
-def _config_for(a, weight, transposed, dot_dtype, kernel_type):
+def _config_for(
+    a: torch.Tensor,
+    weight: Int4Weight,
+    transposed: bool,
+    dot_dtype: torch.dtype,
+    kernel_type: KernelType,
+) -> Config:
     M, problem = len(a), (weight.N, weight.K, weight.group_size, transposed)
     if a.device.type != "cuda":
         return default_config(M, *problem, interpreted=True)
     M = tuning.bucket(M)
 
-    def default():
+    def default() -> Config:
         return default_config(M, *problem, interpreted=False)
 
-    def measure():
+    def measure() -> Config:
         rows = a.new_zeros((M, a.shape[1]))
         choices = candidates(M, *problem, few_rows=kernel_type == "max_autotune")
 
-        def run(copy, config):
+        def run(copy: Int4Weight, config: Config) -> torch.Tensor:
             return fused(rows, copy, transposed, config, dot_dtype)
 
         with torch.cuda.device_of(a):
@@ -216,12 +235,19 @@ def _config_for(a, weight, transposed, dot_dtype, kernel_type):
     return tuning.known_or_measured(a.device, key, default, measure)
 
 
-def _cloned(weight):
+def _cloned(weight: Int4Weight) -> Int4Weight:
     packed = weight.packed.clone(memory_format=torch.preserve_format)
     return Int4Weight(packed, weight.scales, weight.zeros, weight.group_size)
 
 
-def _key(M, weight, transposed, a_dtype, dot_dtype, kernel_type):
+def _key(
+    M: int,
+    weight: Int4Weight,
+    transposed: bool,
+    a_dtype: torch.dtype,
+    dot_dtype: torch.dtype,
+    kernel_type: KernelType,
+) -> str:
     """The key of a measured config: kernel, shapes and dtypes, as a config file names them."""
     name = "mixed_mm_transposed" if transposed else "mixed_mm"
     shape = f"M{M} N{weight.N} K{weight.K} group {weight.group_size}"
@@ -231,18 +257,20 @@ def _key(M, weight, transposed, a_dtype, dot_dtype, kernel_type):
     return f"{name} {shape} {types}{dot} {kernel_type}"
 
 
-def _cut(weight, config, transposed):
+def _cut(weight: Int4Weight, config: Config, transposed: bool) -> tuple[int, int]:
     """(Programs along the outputs, number of pieces of the sum that programs can divide)."""
     pieces, rows = _pieces(weight, config), -(-weight.N // config["BLOCK_N"])
     return (pieces, rows) if transposed else (rows, pieces)
 
 
-def _pieces(weight, config):
+def _pieces(weight: Int4Weight, config: Config) -> int:
     """The number of pieces that K is cut into."""
     return weight.K // weight.group_size * -(-weight.group_size // config["BLOCK_K"])
 
 
-def _operands(weight):
+def _operands(
+    weight: Int4Weight,
+) -> tuple[tuple[torch.Tensor, torch.Tensor, torch.Tensor], tuple[int, ...]]:
     """((bytes, scales, zeros) for a kernel; strides of the bytes, then of scales and zeros)."""
     scales, zeros = weight.scales.resolve_neg(), weight.zeros.resolve_neg()
     if scales.stride() != zeros.stride():

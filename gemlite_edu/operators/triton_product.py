@@ -4,16 +4,20 @@ CUDA tensors run compiled kernels. CPU tensors run in Triton's interpreter, wher
 compute in float32 because the interpreter's bf16 and fp8 arithmetic is wrong.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from gemlite_edu.kernels.triton import KERNELS
-from gemlite_edu.kernels.triton.configs import default_config, is_gemv
+from gemlite_edu.kernels.triton.configs import Config, default_config, is_gemv
 from gemlite_edu.numbers.dtypes import FLOAT8, name_of
 from gemlite_edu.numbers.weight_modes import WeightMode
+from gemlite_edu.operators.weight import PackedWeight
+from gemlite_edu.packing.plain_tiles import PlainTiles
+from gemlite_edu.packing.plane_tiles import PlaneTiles
 from gemlite_edu.runners.triton import kernel, launch, replaced
 
 X_DTYPES = (torch.float16, torch.bfloat16, *FLOAT8, torch.int8)
@@ -33,16 +37,16 @@ class Epilogue:
 
 
 def matmul(
-    name,
-    x,
-    weight,
-    config=None,
-    epilogue=None,
+    name: str,
+    x: torch.Tensor,
+    weight: PackedWeight,
+    config: Config | None = None,
+    epilogue: Epilogue | None = None,
     *,
-    dot_dtype=torch.float32,
-    atomic=False,
-    replace=None,
-):
+    dot_dtype: torch.dtype = torch.float32,
+    atomic: bool = False,
+    replace: Mapping[str, Callable[..., Any]] | None = None,
+) -> torch.Tensor:
     """Compute y (M, N) = x W^T with the kernel `name`, apply the scales, and add the bias.
 
     x: (M, K), contiguous, fp16, bf16, fp8 or int8. weight: a `PackedWeight`.
@@ -82,7 +86,7 @@ def matmul(
     return y if y.dtype == y_dtype else y.to(y_dtype)
 
 
-def _checked(name, x, weight):
+def _checked(name: str, x: torch.Tensor, weight: PackedWeight) -> torch.Tensor:
     """x, made contiguous. Raises unless the kernel exists and x fits the weight."""
     if name not in KERNELS:
         raise ValueError(f"there is no Triton kernel {name!r}: there are {', '.join(KERNELS)}")
@@ -99,7 +103,7 @@ def _checked(name, x, weight):
     return x.contiguous()
 
 
-def dense(weight, dtype):
+def dense(weight: PackedWeight, dtype: torch.dtype) -> torch.Tensor:
     """The dense W (N, layout.padded_K), dequantized in float32 and rounded once to `dtype`.
 
     Its columns match those of `layout.pad(x)`; a padded column holds the value of code 0.
@@ -126,7 +130,7 @@ def dense(weight, dtype):
     return W.to(dtype)
 
 
-def dense_block(layout):
+def dense_block(layout: PlaneTiles | PlainTiles) -> int:
     """Rows of W that one program of `dequantize_weights` writes."""
     return max(_WEIGHTS_OF_A_PROGRAM // layout.tile, 1)
 
@@ -141,7 +145,14 @@ class _Types(NamedTuple):
 
 
 @lru_cache
-def _types(device, x_dtype, words_dtype, mode, y_dtype, dot_dtype):
+def _types(
+    device: torch.device,
+    x_dtype: torch.dtype,
+    words_dtype: torch.dtype,
+    mode: WeightMode,
+    y_dtype: torch.dtype,
+    dot_dtype: torch.dtype,
+) -> _Types:
     interpreted, is_int8 = device.type == "cpu", x_dtype == torch.int8
     unscaled = mode in (WeightMode.NONE, WeightMode.SHIFT)
     sums = torch.int32 if is_int8 and unscaled else torch.float32
@@ -157,7 +168,7 @@ def _types(device, x_dtype, words_dtype, mode, y_dtype, dot_dtype):
     return _Types(compute, dot, sums, y)
 
 
-def _multiplies_int8(device):
+def _multiplies_int8(device: torch.device) -> bool:
     """True if tl.dot supports int8 on the device, as GPUs since Ampere do.
 
     Elsewhere fp16 stands in, because it represents every int8.
@@ -165,7 +176,15 @@ def _multiplies_int8(device):
     return device.type == "cpu" or torch.cuda.get_device_capability(device) >= (8, 0)
 
 
-def _launch_gemm(run, x, weight, config, epilogue, types, y):
+def _launch_gemm(
+    run: Callable[..., None],
+    x: torch.Tensor,
+    weight: PackedWeight,
+    config: Config,
+    epilogue: Epilogue,
+    types: _Types,
+    y: torch.Tensor,
+) -> None:
     M, N = len(x), weight.N
     grid = (-(-N // config["BLOCK_N"]), -(-M // config["BLOCK_M"]))
     run(
@@ -175,7 +194,17 @@ def _launch_gemm(run, x, weight, config, epilogue, types, y):
     )  # fmt: skip
 
 
-def _launch_split(run, name, x, weight, config, epilogue, types, atomic, y):
+def _launch_split(
+    run: Callable[..., None],
+    name: str,
+    x: torch.Tensor,
+    weight: PackedWeight,
+    config: Config,
+    epilogue: Epilogue,
+    types: _Types,
+    atomic: bool,
+    y: torch.Tensor,
+) -> None:
     """Sums of chunks of K, and then y; atomic: the chunks are one sum already."""
     M, N, K = len(x), weight.N, x.shape[1]
     chunks = min(config["chunks"], K // weight.layout.tile)
@@ -194,7 +223,12 @@ def _launch_split(run, name, x, weight, config, epilogue, types, atomic, y):
     add_chunks(chunk_sums, weight.channel_scales, epilogue, y)
 
 
-def add_chunks(chunk_sums, channel_scales, epilogue, y):
+def add_chunks(
+    chunk_sums: torch.Tensor,
+    channel_scales: torch.Tensor | None,
+    epilogue: Epilogue,
+    y: torch.Tensor,
+) -> None:
     """Add the chunks' sums (chunks, M, N), apply channel scales and epilogue, write y (M, N)."""
     chunks, M, N = chunk_sums.shape
     interpreted = y.device.type == "cpu"
@@ -206,11 +240,11 @@ def add_chunks(chunk_sums, channel_scales, epilogue, y):
     )  # fmt: skip
 
 
-def _dot_types(types):
+def _dot_types(types: _Types) -> dict[str, Any]:
     return {"DTYPE": triton_dtype(types.compute), "DOT_DTYPE": triton_dtype(types.dot)}
 
 
-def triton_dtype(dtype):
+def triton_dtype(dtype: torch.dtype) -> Any:
     """The Triton dtype for a torch dtype."""
     import triton.language as tl
 

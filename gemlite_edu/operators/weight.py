@@ -1,9 +1,11 @@
 """Weights as the kernels read them, and the limits on their scales and zeros."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 
+from gemlite_edu.numbers.quantize import QuantizedWeight
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.packing.plain_tiles import PlainTiles
 from gemlite_edu.packing.plane_tiles import PlaneTiles, best_layout, pack_with_high
@@ -33,7 +35,7 @@ class PackedWeight:
     tensors: tuple = field(init=False, repr=False, compare=False)
     meta: dict = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         layout = self.layout
         meta = {
             "NBITS": layout.nbits,
@@ -47,7 +49,9 @@ class PackedWeight:
             object.__setattr__(self, name, value)
 
     @staticmethod
-    def from_quantized(q, word_bits=None):
+    def from_quantized(
+        q: QuantizedWeight, word_bits: Literal[8, 16, 32] | None = None
+    ) -> "PackedWeight":
         """Pack a `QuantizedWeight` of 8, 4, 3, 2 or 1 bits, whose weights are (q - z) s.
 
         word_bits: width of the packed words, 32, 16 or 8; None: the width that pads least.
@@ -71,7 +75,9 @@ class PackedWeight:
         return PackedWeight(words, layout, WeightMode.SHIFT_SCALE, scales, zeros, high=high)
 
 
-def fits_16_bits(scales, zeros, nbits, dtype):
+def fits_16_bits(
+    scales: torch.Tensor | None, zeros: torch.Tensor | None, nbits: int, dtype: torch.dtype
+) -> bool:
     """True if dense weights of the 16-bit `dtype` are finite and close to the exact weights.
 
     Rounding a weight costs half of the dtype's eps, relative to the weight. That may be at most 1/8
@@ -89,7 +95,7 @@ def fits_16_bits(scales, zeros, nbits, dtype):
     smallest = limits.tiny * min(1, 16 / 2**nbits)
     zeros = torch.zeros(1) if zeros is None else zeros.float()
     reach = max(2**nbits - 1 - zeros.min().item(), zeros.max().item())  # largest |code - zero|
-    return (
+    return bool(
         steps.max().item() * reach < limits.max
         and reach * limits.eps / 2 <= 1 / 8
         and steps.min().item() >= smallest
@@ -97,7 +103,9 @@ def fits_16_bits(scales, zeros, nbits, dtype):
     )
 
 
-def levels_fit_16_bits(steps, levels, dtype):
+def levels_fit_16_bits(
+    steps: torch.Tensor | None, levels: torch.Tensor, dtype: torch.dtype
+) -> bool:
     """True if rounding each weight, levels[code] * step, to the 16-bit `dtype` costs little.
 
     levels: a float32 tensor. The largest weight of a group must be finite, and so far above the
@@ -111,7 +119,7 @@ def levels_fit_16_bits(steps, levels, dtype):
     return bool((reach < limits.max).all() and (reach >= 1024 * limits.tiny).all())
 
 
-def check_zeros_of_int8(zeros, layout):
+def check_zeros_of_int8(zeros: torch.Tensor, layout: PlaneTiles) -> None:
     """Raise unless float32 adds the products of int8 x over two tiles exactly."""
     top = 2**layout.nbits - 1
     largest = min(_EXACT_IN_FLOAT32 // (2 * layout.tile * _LARGEST_INT8), _EXACT_IN_FLOAT16)
@@ -125,7 +133,7 @@ def check_zeros_of_int8(zeros, layout):
         )
 
 
-def check_sums_of_int8(K, top, zeros):
+def check_sums_of_int8(K: int, top: float, zeros: torch.Tensor | None) -> None:
     """Raise if a sum of int8 x times (code - zero), with codes up to `top`, may overflow int32."""
     low, high = (0, 0) if zeros is None else (zeros.min().item(), zeros.max().item())
     longest = (2**31 - 1) // int(_LARGEST_INT8 * max(top - low, high, 1))

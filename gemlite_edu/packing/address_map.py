@@ -7,7 +7,8 @@ words are not int32 has `word_dtype`.
 """
 
 import itertools
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
@@ -22,7 +23,22 @@ class Address(NamedTuple):
     shift: int
 
 
-def pack_by_map(W_q, layout):
+class Layout(Protocol):
+    """What `check_words` must know of a layout."""
+
+    @property
+    def nbits(self) -> int: ...
+
+    def packed_shape(self, N: int, K: int) -> tuple[int, int]: ...
+
+
+class AddressMap(Layout, Protocol):
+    """A layout that has a place for each code: an `Address`, or one for each of its pieces."""
+
+    def locate(self, n: int, k: int) -> Any: ...
+
+
+def pack_by_map(W_q: torch.Tensor, layout: AddressMap) -> torch.Tensor:
     """Pack codes (N, K) uint8 into words of shape `layout.packed_shape(N, K)`, one code at a time.
 
     Bits that no code maps to stay 0.
@@ -39,7 +55,7 @@ def pack_by_map(W_q, layout):
     return torch.tensor(words, dtype=torch.int64).to(_word_dtype(layout))  # keeps the low bits
 
 
-def unpack_by_map(W_packed, layout, N, K):
+def unpack_by_map(W_packed: torch.Tensor, layout: AddressMap, N: int, K: int) -> torch.Tensor:
     """The inverse of `pack_by_map`: words back to codes (N, K) uint8, one code at a time."""
     check_words(W_packed, layout, K, N)
     words = W_packed.tolist()
@@ -52,7 +68,7 @@ def unpack_by_map(W_packed, layout, N, K):
     return codes
 
 
-def _pieces(layout, n, k):
+def _pieces(layout: AddressMap, n: int, k: int) -> Iterable[tuple[Address, int, int]]:
     """(`Address`, first bit, number of bits) of every piece of code W_q[n, k]."""
     if not hasattr(layout, "planes"):
         return [(layout.locate(n, k), 0, layout.nbits)]
@@ -60,7 +76,7 @@ def _pieces(layout, n, k):
     return zip(layout.locate(n, k), first_bits, layout.planes, strict=False)
 
 
-def check_words(W_packed, layout, K, N=None):
+def check_words(W_packed: torch.Tensor, layout: Layout, K: int, N: int | None = None) -> None:
     """Raise unless `W_packed` has `layout`'s dtype and shape for (N, K) codes; None is any N."""
     _check_size("K", K)
     if N is not None:
@@ -78,12 +94,12 @@ def check_words(W_packed, layout, K, N=None):
         )
 
 
-def _check_size(name, size):
+def _check_size(name: str, size: object) -> None:
     if not isinstance(size, int) or isinstance(size, bool):
         raise TypeError(f"{name} must be an int, got {type(size).__name__}")
     if size < 1:
         raise ValueError(f"{name} must be at least 1, got {size}")
 
 
-def _word_dtype(layout):
+def _word_dtype(layout: Layout) -> torch.dtype:
     return getattr(layout, "word_dtype", torch.int32)

@@ -38,15 +38,15 @@ class BitPlanes3:
     tile = _HIGH.tile
     words_in_tile = (_LOW_TILES + 1) * WARP_SIZE
 
-    def padded_K(self, K):
+    def padded_K(self, K: int) -> int:
         """K rounded up to whole tiles; codes from K on are 0."""
         return -(-K // self.tile) * self.tile
 
-    def packed_shape(self, N, K):
+    def packed_shape(self, N: int, K: int) -> tuple[int, int]:
         """Shape of the words of an (N, K) matrix."""
         return N, self.padded_K(K) // self.tile * self.words_in_tile
 
-    def locate(self, n, k):
+    def locate(self, n: int, k: int) -> tuple[Address, Address]:
         """(`Address` of the two low bits, `Address` of the high bit) of code W_q[n, k]."""
         tile, inside = divmod(k, self.tile)
         low, high = _LOW.locate(n, inside), _HIGH.locate(n, inside)
@@ -57,7 +57,7 @@ class BitPlanes3:
         )
 
 
-def pack_3bit_planes(W_q):
+def pack_3bit_planes(W_q: torch.Tensor) -> torch.Tensor:
     """Pack 3-bit codes (N, K) uint8 into int32 words, `BitPlanes3().packed_shape(N, K)`.
 
     Any N and K; rows are padded with code 0 to whole tiles. Raises TypeError or ValueError for
@@ -74,7 +74,7 @@ def pack_3bit_planes(W_q):
     return torch.cat([low, high], dim=2).flatten(1)
 
 
-def unpack_3bit_planes(W_packed, K):
+def unpack_3bit_planes(W_packed: torch.Tensor, K: int) -> torch.Tensor:
     """The inverse of `pack_3bit_planes`: int32 words back to codes (N, K) uint8."""
     check_words(W_packed, BitPlanes3(), K)
     words = W_packed.reshape(len(W_packed), -1, BitPlanes3.words_in_tile)

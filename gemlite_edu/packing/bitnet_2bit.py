@@ -37,17 +37,17 @@ class Bitnet2Bit:
 
     nbits = 2
 
-    def packed_shape(self, N, K):
+    def packed_shape(self, N: int, K: int) -> tuple[int, int]:
         """Shape of the words, in whole tiles: (N rounded up to 16, K rounded up to 32, over 16)."""
         if K != self.K:
             raise ValueError(f"this layout is of rows of {self.K} codes, got K = {K}")
         return -(-N // TILE_N) * TILE_N, self._tiles_of_a_row * TILE_K // CODES_OF_A_WORD
 
     @property
-    def _tiles_of_a_row(self):
+    def _tiles_of_a_row(self) -> int:
         return -(-self.K // TILE_K)
 
-    def locate(self, n, k):
+    def locate(self, n: int, k: int) -> Address:
         """The `Address` of code W_q[n, k]."""
         if n < 0 or not 0 <= k < self.K:
             raise ValueError(f"n starts at 0 and k ends before {self.K}, got ({n}, {k})")
@@ -57,13 +57,13 @@ class Bitnet2Bit:
         row, col = divmod(at, self._tiles_of_a_row * TILE_K // CODES_OF_A_WORD)
         return Address(row, col, _SHIFTS[code])
 
-    def _tile_of(self, n, k):
+    def _tile_of(self, n: int, k: int) -> tuple[int, int, int]:
         """(tile number, row in the tile, column in the tile)."""
         tile = n // TILE_N * self._tiles_of_a_row + k // TILE_K
         return tile, n % TILE_N, k % TILE_K
 
 
-def word_of_tile(n, k):
+def word_of_tile(n: int, k: int) -> tuple[int, int]:
     """(word, position in the word) of the code at row n and column k of a tile.
 
     >>> word_of_tile(0, 15), word_of_tile(7, 0), word_of_tile(0, 16), word_of_tile(8, 0)
@@ -74,7 +74,7 @@ def word_of_tile(n, k):
     return (2 * run + half) * _ROWS_OF_A_RUN + row, code
 
 
-def pack_bitnet_2bit(W_q):
+def pack_bitnet_2bit(W_q: torch.Tensor) -> torch.Tensor:
     """Pack codes (N, K) uint8 below 4 into int32 words, `Bitnet2Bit(K).packed_shape(N, K)`.
 
     N and K may have any size; the padding of the last tiles is 0. BitNet stores a view of these
@@ -95,7 +95,7 @@ def pack_bitnet_2bit(W_q):
     return words.reshape(Bitnet2Bit(K).packed_shape(N, K))
 
 
-def unpack_bitnet_2bit(W_packed, N, K):
+def unpack_bitnet_2bit(W_packed: torch.Tensor, N: int, K: int) -> torch.Tensor:
     """The inverse of `pack_bitnet_2bit`: int32 words to codes (N, K) uint8."""
     check_words(W_packed, Bitnet2Bit(K), K, N)
     codes = torch.stack([W_packed.flatten() >> shift & 3 for shift in _SHIFTS], dim=1)

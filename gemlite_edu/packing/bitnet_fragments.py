@@ -8,13 +8,19 @@ Source: M-iki/BitMedViT, the reshuffles of its test scripts.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
 from gemlite_edu.packing.address_map import Address, check_words
 from gemlite_edu.packing.bitnet_2bit import CODES_OF_A_WORD, TILE_K, TILE_N, Bitnet2Bit
 
-FRAGMENTS = {"8x32x16": (8, 32), "16x16x16": (16, 16), "32x8x16": (32, 8)}  # tokens, outputs
+Fragment = Literal["8x32x16", "16x16x16", "32x8x16"]  # tokens x outputs x k
+FRAGMENTS: dict[Fragment, tuple[int, int]] = {
+    "8x32x16": (8, 32),
+    "16x16x16": (16, 16),
+    "32x8x16": (32, 8),
+}  # tokens, outputs
 
 _ROWS_OF_A_RUN = 8
 _RUNS = {8: (0,), 32: (0, 2, 1, 3)}  # runs of rows, in a fragment's order
@@ -28,25 +34,25 @@ class BitnetFragments:
     Address(row=2, col=0, shift=8)
     """
 
-    fragment: str
+    fragment: Fragment
     K: int
 
     nbits = 2
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _check_fragment(self.fragment)
 
-    def packed_shape(self, N, K):
+    def packed_shape(self, N: int, K: int) -> tuple[int, int]:
         """Shape of the words: N rounded up to 16, or to 32 if a fragment has 32 outputs."""
         rows, columns = Bitnet2Bit(self.K).packed_shape(N, K)
         whole = max(self._outputs, TILE_N)
         return -(-rows // whole) * whole, columns
 
     @property
-    def _outputs(self):
+    def _outputs(self) -> int:
         return FRAGMENTS[self.fragment][1]
 
-    def locate(self, n, k):
+    def locate(self, n: int, k: int) -> Address:
         """The `Address` of code W_q[n, k]."""
         address = Bitnet2Bit(self.K).locate(n, k)
         if self._outputs == TILE_N:
@@ -59,7 +65,7 @@ class BitnetFragments:
         return Address(*divmod(word, columns), address.shift)
 
 
-def to_fragments(W_packed, fragment, K):
+def to_fragments(W_packed: torch.Tensor, fragment: Fragment, K: int) -> torch.Tensor:
     """Reorder words of `pack_bitnet_2bit`, with K codes per row, for `fragment`.
 
     Returns int32 words of shape `BitnetFragments(fragment, K).packed_shape(...)`. If a fragment
@@ -76,7 +82,7 @@ def to_fragments(W_packed, fragment, K):
     return runs[:, list(_RUNS[outputs])].permute(0, 3, 1, 2).reshape(padded.shape)
 
 
-def from_fragments(W_packed, fragment, N, K):
+def from_fragments(W_packed: torch.Tensor, fragment: Fragment, N: int, K: int) -> torch.Tensor:
     """The inverse of `to_fragments` for codes (N, K): words in BitNet's order, N rounded up to 16.
 
     Raises TypeError or ValueError unless the words have the layout `BitnetFragments(fragment, K)`.
@@ -93,17 +99,17 @@ def from_fragments(W_packed, fragment, N, K):
     return words[: -(-N // TILE_N) * TILE_N].contiguous()
 
 
-def _check_fragment(fragment):
+def _check_fragment(fragment: str) -> None:
     if fragment not in FRAGMENTS:
         raise ValueError(f"fragment must be one of {', '.join(FRAGMENTS)}, got {fragment!r}")
 
 
-def _rows_of_tiles(words):
+def _rows_of_tiles(words: torch.Tensor) -> torch.Tensor:
     """Reorder words from BitNet's tiles to row after row, (N, K / 16)."""
     tiles = words.reshape(len(words) // TILE_N, -1, 2, 2, _ROWS_OF_A_RUN)
     return tiles.permute(0, 2, 4, 1, 3).reshape(words.shape)
 
 
-def _tiles_of_rows(words):
+def _tiles_of_rows(words: torch.Tensor) -> torch.Tensor:
     rows = words.reshape(len(words) // TILE_N, 2, _ROWS_OF_A_RUN, -1, 2)
     return rows.permute(0, 3, 1, 4, 2).reshape(words.shape)

@@ -28,20 +28,20 @@ class Int4Pairs:
     nbits = 4
     word_dtype = torch.uint8
 
-    def packed_shape(self, N, K):
+    def packed_shape(self, N: int, K: int) -> tuple[int, int]:
         """Shape of the bytes of an (N, K) matrix with even K."""
         if K % 2:
             raise ValueError(f"K must be even, as a byte holds two codes, got {K}")
         return K // 2, N
 
-    def locate(self, n, k):
+    def locate(self, n: int, k: int) -> Address:
         """The `Address` of code W_q[n, k]."""
         if n < 0 or k < 0:
             raise ValueError(f"n and k start at 0, got ({n}, {k})")
         return Address(k // 2, n, 4 * (k % 2))
 
 
-def pack_2xint4(codes):
+def pack_2xint4(codes: torch.Tensor) -> torch.Tensor:
     """Pack 4-bit codes (K, N), transposed weights such as `W_q.T`, into bytes (K / 2, N).
 
     codes: uint8, 0 to 15, or int8, -8 to 7; the bytes have the same dtype. The bytes of one output
@@ -65,7 +65,7 @@ def pack_2xint4(codes):
     return (by_output[:, 0::2] & 15 | by_output[:, 1::2] << 4).T
 
 
-def unpack_2xint4(packed):
+def unpack_2xint4(packed: torch.Tensor) -> torch.Tensor:
     """The inverse of `pack_2xint4`: bytes (K / 2, N) to codes (K, N) of the same dtype."""
     _check("packed", packed)
     by_output = packed.T
@@ -73,7 +73,7 @@ def unpack_2xint4(packed):
     return pairs.reshape(len(by_output), -1).T
 
 
-def _check(name, tensor):
+def _check(name: str, tensor: torch.Tensor) -> None:
     if not isinstance(tensor, torch.Tensor) or tensor.dtype not in CODE_RANGES:
         came = tensor.dtype if isinstance(tensor, torch.Tensor) else type(tensor).__name__
         raise TypeError(f"{name} must be a torch.uint8 or torch.int8 tensor, got {came}")

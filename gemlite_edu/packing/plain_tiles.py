@@ -25,22 +25,22 @@ class PlainTiles:
     fields = 1
 
     @property
-    def depth(self):
+    def depth(self) -> int:
         """Weights of a row per tile."""
         return 64 // self.dtype.itemsize
 
     tile = depth
 
     @property
-    def padded_K(self):
+    def padded_K(self) -> int:
         """Weights per row with padding: whole tiles."""
         return -(-self.K // self.tile) * self.tile
 
-    def shape(self, N):
+    def shape(self, N: int) -> tuple[int, int, int]:
         """Shape of the weights of N rows: (tiles, N, depth)."""
         return self.padded_K // self.tile, N, self.depth
 
-    def pad(self, values, fill=0):
+    def pad(self, values: torch.Tensor, fill: float = 0) -> torch.Tensor:
         """Pad `values` (rows, K) with `fill` to (rows, padded_K)."""
         if values.shape[1] == self.padded_K:
             return values
@@ -49,12 +49,12 @@ class PlainTiles:
         return padded
 
 
-def tile_plain(W, layout):
+def tile_plain(W: torch.Tensor, layout: PlainTiles) -> torch.Tensor:
     """Reorder W (N, K) into tiles of shape `layout.shape(N)` and the same dtype."""
     return layout.pad(W).reshape(len(W), -1, layout.depth).transpose(0, 1).contiguous()
 
 
-def untile_plain(tiles, layout):
+def untile_plain(tiles: torch.Tensor, layout: PlainTiles) -> torch.Tensor:
     """The inverse of `tile_plain`: W (N, K)."""
     N = tiles.shape[1]
     return tiles.transpose(0, 1).reshape(N, layout.padded_K)[:, : layout.K].contiguous()

@@ -12,7 +12,6 @@ a tile. 3-bit codes use two of these layouts, one for 2-bit codes and one for th
 
 import dataclasses
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 
@@ -24,7 +23,6 @@ from gemlite_edu.packing.rows_cols import WORD_DTYPES
 
 DEPTH = 16  # codes per plane: the smallest K of a 16-bit tl.dot, one tensor-core instruction
 _MOST_FIELDS = 16
-_computed = partial(dataclasses.field, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -46,13 +44,19 @@ class PlaneTiles:
     K: int
     group_size: int | None = None
     word_bits: int = 32
-    low_bits: int = _computed()  # of a field
-    fields: int = _computed()  # codes in a word, planes in a tile
-    tile: int = _computed()  # codes of a row in a tile
-    padded_group: int = _computed()  # codes that a group takes
-    padded_K: int = _computed()  # codes that a row takes: tiles
+    low_bits: int = dataclasses.field(init=False, repr=False, compare=False)  # of a field
+    fields: int = dataclasses.field(
+        init=False, repr=False, compare=False
+    )  # codes in a word, planes in a tile
+    tile: int = dataclasses.field(init=False, repr=False, compare=False)  # codes of a row in a tile
+    padded_group: int = dataclasses.field(
+        init=False, repr=False, compare=False
+    )  # codes that a group takes
+    padded_K: int = dataclasses.field(
+        init=False, repr=False, compare=False
+    )  # codes that a row takes: tiles
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.nbits not in (1, 2, 3, 4, 8):
             raise ValueError(f"nbits must be 8, 4, 3, 2 or 1, got {self.nbits}")
         widths = (16, 32) if self.nbits == 3 else (8, 16, 32)
@@ -71,37 +75,37 @@ class PlaneTiles:
     depth = DEPTH
 
     @property
-    def word_dtype(self):
+    def word_dtype(self) -> torch.dtype:
         """The torch dtype of a word."""
         return WORD_DTYPES[self.word_bits]
 
     @property
-    def high(self):
+    def high(self) -> "PlaneTiles | None":
         """The layout of the third bits of 3-bit codes; None for other widths."""
         if self.nbits != 3:
             return None
         return PlaneTiles(1, self.K, self.group_size, self.word_bits // 2)
 
     @property
-    def padded_groups(self):
+    def padded_groups(self) -> int:
         """Groups per row, including those of the padding; 1 if the whole row is one group."""
         return 1 if self.group_size is None else -(-self.padded_K // self.padded_group)
 
-    def pad_groups(self, values):
+    def pad_groups(self, values: torch.Tensor) -> torch.Tensor:
         """`values` (groups, N), made contiguous, with rows of 0 for the groups of the padding."""
         gap = self.padded_groups - len(values)
         return torch.nn.functional.pad(values, (0, 0, 0, gap)).contiguous()
 
-    def shape(self, N):
+    def shape(self, N: int) -> tuple[int, int, int]:
         """Shape of the words of N rows: (tiles, N, DEPTH)."""
         return self.padded_K // self.tile, N, DEPTH
 
-    def place(self, k):
+    def place(self, k: int) -> int:
         """The position of code k in the padded row."""
         group, within = divmod(k, self.group_size or self.K)
         return group * self.padded_group + within
 
-    def locate(self, n, k):
+    def locate(self, n: int, k: int) -> Address:
         """The `Address` of the lower bits of W_q[n, k].
 
         row: n; col: the word of row n, counted through its tiles; shift: the shift of the field. In
@@ -111,7 +115,7 @@ class PlaneTiles:
         tile, field = divmod(plane, self.fields)
         return Address(n, tile * DEPTH + word, field * self.low_bits)
 
-    def pad(self, values, fill=0):
+    def pad(self, values: torch.Tensor, fill: int = 0) -> torch.Tensor:
         """Pad `values` (rows, K) with `fill` to (rows, padded_K), as the layout pads its rows."""
         if self.padded_K == self.K:
             return values
@@ -122,7 +126,7 @@ class PlaneTiles:
             values = values.reshape(rows, -1)
         return torch.nn.functional.pad(values, (0, self.padded_K - values.shape[1]), value=fill)
 
-    def unpad(self, values):
+    def unpad(self, values: torch.Tensor) -> torch.Tensor:
         """The inverse of `pad`: (rows, K) from (rows, padded_K)."""
         rows, group = len(values), self.group_size or self.K
         groups = self.K // group
@@ -130,7 +134,7 @@ class PlaneTiles:
         return grouped[:, :, :group].reshape(rows, self.K)
 
 
-def _padded(group, fields):
+def _padded(group: int, fields: int) -> int:
     """Codes that a group takes: whole planes, as many as divide a tile or fill some."""
     planes = -(-group // DEPTH)
     if planes >= fields:
@@ -140,7 +144,7 @@ def _padded(group, fields):
     return planes * DEPTH
 
 
-def best_layout(nbits, K, group_size=None):
+def best_layout(nbits: int, K: int, group_size: int | None = None) -> PlaneTiles:
     """The `PlaneTiles` that pads least; if several pad equally, the one with the widest words.
 
     A kernel unrolls its code for each field, so layouts with more than 16 fields are left out: such
@@ -155,7 +159,7 @@ def best_layout(nbits, K, group_size=None):
     return min(few, key=lambda layout: layout.padded_K)
 
 
-def pack_plane_tiles(W_q, layout):
+def pack_plane_tiles(W_q: torch.Tensor, layout: PlaneTiles) -> torch.Tensor:
     """Pack codes (N, K) uint8 into words of shape `layout.shape(N)` and `layout.word_bits` bits.
 
     For 3-bit codes it packs the lower two bits; `pack_plane_tiles(W_q >> 2, layout.high)` packs the
@@ -166,7 +170,7 @@ def pack_plane_tiles(W_q, layout):
     return torch.cat(of_rows).transpose(0, 1).contiguous()
 
 
-def _packed_rows(W_q, layout):
+def _packed_rows(W_q: torch.Tensor, layout: PlaneTiles) -> torch.Tensor:
     """The words of a few rows, (rows, tiles, DEPTH): codes as wide as words would fill memory."""
     dtype = layout.word_dtype
     codes = layout.pad(W_q & (1 << layout.low_bits) - 1).to(dtype)
@@ -177,13 +181,15 @@ def _packed_rows(W_q, layout):
     return words
 
 
-def pack_with_high(W_q, layout):
+def pack_with_high(
+    W_q: torch.Tensor, layout: PlaneTiles
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     """(words of the codes, words of the third bits); the latter is None unless nbits is 3."""
     high = None if layout.high is None else pack_plane_tiles(W_q >> 2, layout.high)
     return pack_plane_tiles(W_q, layout), high
 
 
-def unpack_plane_tiles(words, layout):
+def unpack_plane_tiles(words: torch.Tensor, layout: PlaneTiles) -> torch.Tensor:
     """The inverse of `pack_plane_tiles`: codes (N, K) uint8; for 3 bits, the lower two bits."""
     tiles = words.transpose(0, 1)
     mask = (1 << layout.low_bits) - 1
@@ -191,7 +197,11 @@ def unpack_plane_tiles(words, layout):
     return layout.unpad(torch.stack(planes, dim=2).reshape(len(tiles), layout.padded_K)).byte()
 
 
-def unpack_with_high(words, high, layout):
+def unpack_with_high(
+    words: torch.Tensor, high: torch.Tensor | None, layout: PlaneTiles
+) -> torch.Tensor:
     """The inverse of `pack_with_high`: codes (N, K) uint8."""
     codes = unpack_plane_tiles(words, layout)
-    return codes if high is None else codes | unpack_plane_tiles(high, layout.high) << 2
+    if high is None or layout.high is None:
+        return codes
+    return codes | unpack_plane_tiles(high, layout.high) << 2

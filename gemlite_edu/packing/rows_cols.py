@@ -28,7 +28,7 @@ class _Neighbours:
     nbits: int
     word_bits: int = 32
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_nbits(self.nbits)
         if self.nbits not in (8, 4, 2, 1):
             raise ValueError(f"nbits must be 8, 4, 2 or 1 to fill words, got {self.nbits}")
@@ -36,12 +36,12 @@ class _Neighbours:
             raise ValueError(f"word_bits must be 8, 16 or 32, got {self.word_bits}")
 
     @property
-    def pack_factor(self):
+    def pack_factor(self) -> int:
         """Codes per word."""
         return self.word_bits // self.nbits
 
     @property
-    def word_dtype(self):
+    def word_dtype(self) -> torch.dtype:
         """The torch dtype of a word."""
         return WORD_DTYPES[self.word_bits]
 
@@ -56,11 +56,11 @@ class OverCols(_Neighbours):
     (3, 5)
     """
 
-    def packed_shape(self, N, K):
+    def packed_shape(self, N: int, K: int) -> tuple[int, int]:
         """Shape of the words of an (N, K) matrix."""
         return N, -(-K // self.pack_factor)
 
-    def locate(self, n, k):
+    def locate(self, n: int, k: int) -> Address:
         """The `Address` of code W_q[n, k]."""
         _check_place(n, k)
         word, field = divmod(k, self.pack_factor)
@@ -77,18 +77,18 @@ class OverRows(_Neighbours):
     (5, 3)
     """
 
-    def packed_shape(self, N, K):
+    def packed_shape(self, N: int, K: int) -> tuple[int, int]:
         """Shape of the words of an (N, K) matrix."""
         return -(-N // self.pack_factor), K
 
-    def locate(self, n, k):
+    def locate(self, n: int, k: int) -> Address:
         """The `Address` of code W_q[n, k]."""
         _check_place(n, k)
         word, field = divmod(n, self.pack_factor)
         return Address(word, k, self.nbits * field)
 
 
-def pack_over_cols(W_q, nbits, word_bits=32):
+def pack_over_cols(W_q: torch.Tensor, nbits: int, word_bits: int = 32) -> torch.Tensor:
     """Pack codes (N, K) uint8 into words (N, K / e): int32, or int16 or uint8 for 16 or 8 bits.
 
     N and K may have any size; an incomplete last word is filled with 0. Raises TypeError or
@@ -102,7 +102,7 @@ def pack_over_cols(W_q, nbits, word_bits=32):
     return _pack(W_q, layout)
 
 
-def pack_over_rows(W_q, nbits, word_bits=32):
+def pack_over_rows(W_q: torch.Tensor, nbits: int, word_bits: int = 32) -> torch.Tensor:
     """Pack codes (N, K) uint8 into words (N / e, K); otherwise like `pack_over_cols`.
 
     >>> hex(pack_over_rows(torch.tensor([[1], [2], [3]], dtype=torch.uint8), nbits=4)[0, 0])
@@ -113,21 +113,21 @@ def pack_over_rows(W_q, nbits, word_bits=32):
     return _pack(W_q.T, layout).T.contiguous()
 
 
-def unpack_over_cols(W_packed, nbits, K):
+def unpack_over_cols(W_packed: torch.Tensor, nbits: int, K: int) -> torch.Tensor:
     """The inverse of `pack_over_cols`: words of any of its dtypes to codes (N, K) uint8."""
     layout = OverCols(nbits, _word_bits(W_packed))
     check_words(W_packed, layout, K)
     return _unpack(W_packed, layout)[:, :K].contiguous()
 
 
-def unpack_over_rows(W_packed, nbits, N):
+def unpack_over_rows(W_packed: torch.Tensor, nbits: int, N: int) -> torch.Tensor:
     """The inverse of `pack_over_rows`: words of any of its dtypes to codes (N, K) uint8."""
     layout = OverRows(nbits, _word_bits(W_packed))
     check_words(W_packed, layout, K=W_packed.shape[-1:].numel(), N=N)
     return _unpack(W_packed.T, layout)[:, :N].T.contiguous()
 
 
-def _pack(codes, layout):
+def _pack(codes: torch.Tensor, layout: _Neighbours) -> torch.Tensor:
     fields = layout.pack_factor
     padded = torch.nn.functional.pad(codes, (0, -codes.shape[1] % fields)).to(layout.word_dtype)
     codes_of_words = padded.reshape(len(codes), -1, fields)
@@ -137,13 +137,13 @@ def _pack(codes, layout):
     return words
 
 
-def _unpack(words, layout):
+def _unpack(words: torch.Tensor, layout: _Neighbours) -> torch.Tensor:
     mask = 2**layout.nbits - 1
     fields = [words >> layout.nbits * field & mask for field in range(layout.pack_factor)]
     return torch.stack(fields, dim=-1).to(torch.uint8).reshape(len(words), -1)
 
 
-def _word_bits(W_packed):
+def _word_bits(W_packed: torch.Tensor) -> int:
     for word_bits, dtype in WORD_DTYPES.items():
         if isinstance(W_packed, torch.Tensor) and W_packed.dtype == dtype:
             return word_bits
@@ -151,6 +151,6 @@ def _word_bits(W_packed):
     raise TypeError(f"W_packed must be a torch.int32, int16 or uint8 tensor, got {came}")
 
 
-def _check_place(n, k):
+def _check_place(n: int, k: int) -> None:
     if n < 0 or k < 0:
         raise ValueError(f"n and k start at 0, got ({n}, {k})")

@@ -36,11 +36,11 @@ class Sparse1in2:
     pack_factor = 2 * _PAIRS_IN_WORD  # weights that a word stands for
     tile = pack_factor * WARP_SIZE
 
-    def padded_K(self, K):
+    def padded_K(self, K: int) -> int:
         """K rounded up to whole tiles; weights from K on meet an x of 0."""
         return -(-K // self.tile) * self.tile
 
-    def packed_shape(self, N, K):
+    def packed_shape(self, N: int, K: int) -> tuple[int, int]:
         """Shape of the words of an (N, K) matrix."""
         return N, self.padded_K(K) // self.pack_factor
 
@@ -62,27 +62,27 @@ class SparseTiles:
     tile = Sparse1in2.tile
     word_dtype = torch.int32
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.group_size is not None:
             check_group_size(self.group_size, self.K)
 
-    def shape(self, N):
+    def shape(self, N: int) -> tuple[int, int]:
         """Shape of the words of N rows."""
         return N, Sparse1in2().packed_shape(N, self.K)[1]
 
     @property
-    def padded_groups(self):
+    def padded_groups(self) -> int:
         """Groups per row, including those of the padding."""
         padded_K = Sparse1in2().padded_K(self.K)
         return 1 if self.group_size is None else -(-padded_K // self.group_size)
 
-    def pad_groups(self, values):
+    def pad_groups(self, values: torch.Tensor) -> torch.Tensor:
         """`values` (groups, N), made contiguous, with rows of 0 for the groups of the padding."""
         gap = self.padded_groups - len(values)
         return torch.nn.functional.pad(values, (0, 0, 0, gap)).contiguous()
 
 
-def tiled_sparsity_50(W, tile_size=WARP_SIZE):
+def tiled_sparsity_50(W: torch.Tensor, tile_size: int = WARP_SIZE) -> torch.Tensor:
     """Choose the weights to keep: 1 at the larger magnitude of each pair, 0 at the other.
 
     W: (N, K), any real dtype, any K; a partner past the row counts as 0. If both magnitudes are
@@ -104,7 +104,7 @@ def tiled_sparsity_50(W, tile_size=WARP_SIZE):
     return _from_pairs(keeps_first, ~keeps_first, W.shape[1]).to(W.dtype)
 
 
-def pack_sparse_1in2(W_q, kept):
+def pack_sparse_1in2(W_q: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
     """Pack codes (N, K) uint8 below 128 into int32 words, `Sparse1in2().packed_shape(N, K)`.
 
     kept: (N, K), nonzero at the one weight of each pair whose code is packed, as
@@ -119,11 +119,12 @@ def pack_sparse_1in2(W_q, kept):
         )
     first, second = _pairs(kept != 0)
     _check_one_of_each(first, second, W_q.shape[1])
-    codes = torch.where(first, *_pairs(W_q.int()))
+    of_first, of_second = _pairs(W_q.int())
+    codes = torch.where(first, of_first, of_second)
     return _words(codes | first.int() * _FIRST_KEPT)
 
 
-def pack_warped_int32_8bit_50_sparse(W_q, tile_size=WARP_SIZE):
+def pack_warped_int32_8bit_50_sparse(W_q: torch.Tensor, tile_size: int = WARP_SIZE) -> torch.Tensor:
     """Pack integer codes (N, K) from 0 to 127, with at most one nonzero code in each pair.
 
     The function keeps the nonzero code of a pair, or the second one if both are 0. It cannot tell a
@@ -149,7 +150,7 @@ def pack_warped_int32_8bit_50_sparse(W_q, tile_size=WARP_SIZE):
     return pack_sparse_1in2(W_q.to(torch.uint8), tiled_sparsity_50(W_q.int()))
 
 
-def unpack_sparse_1in2(W_packed, K):
+def unpack_sparse_1in2(W_packed: torch.Tensor, K: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The inverse of `pack_sparse_1in2`: codes (N, K) uint8, 0 where pruned; kept (N, K) bool."""
     check_words(W_packed, Sparse1in2(), K)
     shifts = torch.arange(24, -1, -8, device=W_packed.device, dtype=torch.int32).view(-1, 1)
@@ -160,17 +161,19 @@ def unpack_sparse_1in2(W_packed, K):
     return _from_pairs(codes * first, codes * ~first, K).to(torch.uint8), kept
 
 
-def _pairs(W, tile=Sparse1in2.tile, distance=WARP_SIZE):
+def _pairs(
+    W: torch.Tensor, tile: int = Sparse1in2.tile, distance: int = WARP_SIZE
+) -> tuple[torch.Tensor, ...]:
     """The first and second of all pairs, (N, pairs, distance) each; pads rows to whole tiles."""
     padded = torch.nn.functional.pad(W, (0, -W.shape[1] % tile))
     return padded.reshape(len(W), -1, 2, distance).unbind(2)
 
 
-def _from_pairs(first, second, K):
+def _from_pairs(first: torch.Tensor, second: torch.Tensor, K: int) -> torch.Tensor:
     return torch.stack([first, second], dim=2).flatten(1)[:, :K].contiguous()
 
 
-def _check_one_of_each(first, second, K):
+def _check_one_of_each(first: torch.Tensor, second: torch.Tensor, K: int) -> None:
     """Raise unless exactly one weight of each pair is kept; it may be a partner past the row."""
     start = torch.arange(first.shape[1], device=first.device).view(-1, 1) * 2 * WARP_SIZE
     k = start + torch.arange(WARP_SIZE, device=first.device)
@@ -183,12 +186,12 @@ def _check_one_of_each(first, second, K):
         )
 
 
-def _place(index):
+def _place(index: torch.Tensor) -> tuple[int, int]:
     n, pair, lane = index.tolist()
     return n, pair * 2 * WARP_SIZE + lane
 
 
-def _words(pairs):
+def _words(pairs: torch.Tensor) -> torch.Tensor:
     """Combine bytes (N, pairs, 32) into int32 words of four bytes."""
     tiles = pairs.reshape(len(pairs), -1, _PAIRS_IN_WORD, WARP_SIZE)
     words = torch.zeros_like(tiles[:, :, 0])
@@ -197,7 +200,7 @@ def _words(pairs):
     return words.flatten(1)
 
 
-def _kind(value):
+def _kind(value: object) -> str:
     if not isinstance(value, torch.Tensor):
         return type(value).__name__
     return f"{value.dtype} {tuple(value.shape)}"

@@ -31,33 +31,33 @@ class WarpInterleaved:
 
     nbits: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_nbits(self.nbits)
 
     @property
-    def pack_factor(self):
+    def pack_factor(self) -> int:
         """Codes per word."""
         return WORD_BITS // self.nbits
 
     @property
-    def idle_bits(self):
+    def idle_bits(self) -> int:
         """Bits per word that hold no code."""
         return WORD_BITS - self.nbits * self.pack_factor
 
     @property
-    def tile(self):
+    def tile(self) -> int:
         """Codes per tile: one word for each lane of a warp."""
         return WARP_SIZE * self.pack_factor
 
-    def padded_K(self, K):
+    def padded_K(self, K: int) -> int:
         """K rounded up to whole tiles; codes from K on are 0."""
         return -(-K // self.tile) * self.tile
 
-    def packed_shape(self, N, K):
+    def packed_shape(self, N: int, K: int) -> tuple[int, int]:
         """Shape of the words of an (N, K) matrix."""
         return N, self.padded_K(K) // self.pack_factor
 
-    def locate(self, n, k):
+    def locate(self, n: int, k: int) -> Address:
         """The `Address` of code W_q[n, k]."""
         if n < 0 or k < 0:
             raise ValueError(f"n and k start at 0, got ({n}, {k})")
@@ -66,7 +66,7 @@ class WarpInterleaved:
         return Address(n, col, WORD_BITS - self.nbits * (field + 1))
 
 
-def pack_warped_int32(W_q, nbits):
+def pack_warped_int32(W_q: torch.Tensor, nbits: int) -> torch.Tensor:
     """Pack codes (N, K) uint8 into int32 words, `WarpInterleaved(nbits).packed_shape(N, K)`.
 
     Any N and K; rows are padded with code 0 to whole tiles. Raises TypeError or ValueError for
@@ -86,7 +86,7 @@ def pack_warped_int32(W_q, nbits):
     return words.reshape(layout.packed_shape(N, K))
 
 
-def unpack_warped_int32(W_packed, nbits, K):
+def unpack_warped_int32(W_packed: torch.Tensor, nbits: int, K: int) -> torch.Tensor:
     """The inverse of `pack_warped_int32`: int32 words back to codes (N, K) uint8."""
     layout = WarpInterleaved(nbits)
     check_words(W_packed, layout, K)

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 
 _STALE_SECONDS = 24 * 3600
-_being_built = defaultdict(Lock)
+_being_built: defaultdict[str, Lock] = defaultdict(Lock)
 
 
 def cache_folder():

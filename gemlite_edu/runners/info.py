@@ -3,13 +3,14 @@
 import os
 import platform
 import subprocess
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
 import gemlite_edu
 from gemlite_edu.runners.build_cache import cache_folder
 
 
-def report():
+def report() -> str:
     """Versions, compilers and devices as lines `name: value`; a missing one gives the reason."""
     facts = {
         "gemlite_edu": gemlite_edu.__version__,
@@ -25,7 +26,7 @@ def report():
     return "\n".join(f"{name}: {value}" for name, value in facts.items())
 
 
-def abilities():
+def abilities() -> str:
     """What runs where on this machine, as lines `what: where`."""
     has_gpu, has_nvcc, has_compiler = _has_gpu(), _finds(_cuda_compiler), _finds(_compiler)
     on_cpu = "the simulator" if has_compiler else "nowhere: no C++ compiler was found"
@@ -41,7 +42,7 @@ def abilities():
     return "\n".join(f"{what}: {where}" for what, where in can.items())
 
 
-def _has_gpu():
+def _has_gpu() -> bool:
     try:
         import torch
     except ImportError:
@@ -49,52 +50,52 @@ def _has_gpu():
     return torch.cuda.is_available()
 
 
-def _finds(compiler):
+def _finds(compiler: Callable[[], object]) -> bool:
     try:
         return bool(compiler())
     except (OSError, RuntimeError):
         return False
 
 
-def _version_of(package):
+def _version_of(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
 
 
-def _or_why_not(fact):
+def _or_why_not(fact: Callable[[], object]) -> object:
     try:
         return fact()
     except (ImportError, OSError, RuntimeError) as error:
         return f"none: {error}"
 
 
-def _compiler():
+def _compiler() -> str:
     from gemlite_edu.runners.simulator.compilers import find_compiler
 
     return _first_line([find_compiler(), "--version"])
 
 
-def _cuda_compiler():
+def _cuda_compiler() -> str:
     from gemlite_edu.runners.cuda import find_nvcc
 
     return _first_line([find_nvcc(), "--version"], contains="release")
 
 
-def _first_line(command, contains=""):
+def _first_line(command: list[str], contains: str = "") -> str:
     lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
     return next((line for line in lines if contains in line), "unknown")
 
 
-def _gpus():
+def _gpus() -> dict[str, object]:
     try:
         import torch
     except ImportError as error:
         return {"GPU": f"unknown: {error}"}
     if not torch.cuda.is_available():
         return {"GPU": "none (kernels run in the simulator)"}
-    found = {"CUDA of torch": torch.version.cuda}
+    found: dict[str, object] = {"CUDA of torch": torch.version.cuda}
     for i in range(torch.cuda.device_count()):
         properties = torch.cuda.get_device_properties(i)
         memory = properties.total_memory / 2**30

@@ -1,17 +1,24 @@
 """`Kernel`, the one way to call every CUDA kernel."""
 
 import dataclasses
+from collections.abc import Callable
 from copy import copy
+from pathlib import Path
+from typing import Any, Literal, cast
 
 import torch
 
 from gemlite_edu.kernels.machine import machine_of
 from gemlite_edu.kernels.pair_table import PairTable
+from gemlite_edu.kernels.plan import Plan
+from gemlite_edu.kernels.spec import Spec
 from gemlite_edu.numbers.checks import check_devices, check_inspectable, check_out
 from gemlite_edu.runners import nsight
 from gemlite_edu.runners.gpu_or_simulator import Program
 from gemlite_edu.runners.levels import CallLevels
-from gemlite_edu.runners.simulator import NO_WINDOW
+from gemlite_edu.runners.simulator import NO_WINDOW, Report, Window
+
+Factor = torch.Tensor | float  # a scale or a zero
 
 _CPU = torch.device("cpu")
 
@@ -29,71 +36,79 @@ class Kernel:
     tensor([[-8., -8., -8.]], dtype=torch.float16)
     """
 
-    def __init__(self, spec, replace=None, device="auto", time_limit=60.0):
+    def __init__(
+        self,
+        spec: Spec,
+        replace: dict[str, str] | None = None,
+        device: Literal["auto", "cpu", "cuda"] = "auto",
+        time_limit: float = 60.0,
+    ) -> None:
         self._program = Program(spec.text, replace, time_limit)
         self.spec, self.device = spec.with_texts(self._program.replace), device
-        self.recipe = None
+        self.recipe: str | None = None
         own = replace.levels if isinstance(replace, PairTable) else None
         self._levels = CallLevels(self._program.replace, own, self.spec.nbits)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The kernel's name, as `load` takes it."""
         return self.spec.name
 
     @property
-    def nbits(self):
+    def nbits(self) -> int | None:
         """Bits per code, if the caller chose them; otherwise None."""
         return self.spec.nbits
 
     @property
-    def x_dtype(self):
+    def x_dtype(self) -> torch.dtype:
         """The dtype of x."""
-        return self.spec.x_dtype
+        return cast(torch.dtype, self.spec.x_dtype)  # of a completed spec
 
     @property
-    def y_dtype(self):
+    def y_dtype(self) -> torch.dtype:
         """The dtype of y."""
         return self.spec.y_dtype
 
     @property
-    def group_size(self):
+    def group_size(self) -> int | None:
         """How many neighbours along K share a scale; None: the whole row."""
         return self.spec.group_size
 
     @property
-    def source(self):
+    def source(self) -> str:
         """The CUDA text, with the learner's texts in its holes."""
         return self._program.source
 
     @property
-    def replace(self):
+    def replace(self) -> dict[str, str]:
         """{hole: the learner's text}."""
         return self._program.replace
 
     @property
-    def levels(self):
+    def levels(self) -> tuple[float, ...] | None:
         """The levels of the `PairTable` that the kernel was loaded with, as floats; else None."""
         return self._levels.own
 
-    def with_changed_source(self, change):
+    def with_changed_source(self, change: Callable[[str], str]) -> "Kernel":
         """A copy of the kernel whose CUDA text is `change(source)`."""
         kernel = copy(self)
         kernel._program, kernel.recipe = self._program.with_changed_source(change), None
         return kernel
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Kernel({self._title()}, device={self.device!r})"
 
-    def _title(self):
+    def _title(self) -> str:
         holes = f", replaces {', '.join(self.replace)}" if self.replace else ""
         return f"{self.spec.title}{holes}"
 
-    def layout(self, K):
+    def layout(self, K: int) -> Any:
         """The layout of the packed words for rows of K codes."""
         return self.spec.layout(K)
 
-    def pack(self, W_q, *others, **named):
+    def pack(
+        self, W_q: torch.Tensor, *others: torch.Tensor | float, **named: torch.Tensor | float
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Pack codes W_q (N, K) uint8 for a fast kernel: returns (W, scales, zeros) for a call.
 
         others: scales and zeros, numbers or float32 tensors (1, 1), (N, 1) or (N, K // group_size).
@@ -104,8 +119,17 @@ class Kernel:
         return self.spec.pack(W_q, *others, **named)
 
     def __call__(
-        self, x, W, scales=None, zeros=None, out=None, *, token_scales=None, N=None, levels=None
-    ):
+        self,
+        x: torch.Tensor,
+        W: torch.Tensor,
+        scales: Factor | None = None,
+        zeros: Factor | None = None,
+        out: torch.Tensor | None = None,
+        *,
+        token_scales: Factor | None = None,
+        N: int | None = None,
+        levels: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """`y[m, n] = sum_k scales[n, g] * (W_q[n, k] - zeros[n, g]) x[m, k]`, or `y = x Wᵀ`.
 
         g = k // group_size is the group of k. x: (M, K) of x_dtype. out: (M, N) of y_dtype, which
@@ -142,7 +166,16 @@ class Kernel:
             self._program.run(plan, tensors, out)
         return out
 
-    def _traced(self, x, W, scales, zeros, token_scales, N, levels):
+    def _traced(
+        self,
+        x: torch.Tensor,
+        W: torch.Tensor,
+        scales: Factor | None,
+        zeros: Factor | None,
+        token_scales: Factor | None,
+        N: int | None,
+        levels: torch.Tensor | None,
+    ) -> torch.Tensor:
         if self.recipe is None:
             raise ValueError("torch.compile takes kernels that `load` returned: call load again")
         factors = (scales, zeros, token_scales)
@@ -155,16 +188,16 @@ class Kernel:
 
     def inspect(
         self,
-        x,
-        W,
-        scales=None,
-        zeros=None,
+        x: torch.Tensor,
+        W: torch.Tensor,
+        scales: Factor | None = None,
+        zeros: Factor | None = None,
         *,
-        token_scales=None,
-        N=None,
-        levels=None,
-        window=NO_WINDOW,
-    ):
+        token_scales: Factor | None = None,
+        N: int | None = None,
+        levels: torch.Tensor | None = None,
+        window: Window = NO_WINDOW,
+    ) -> Report:
         """A `Report` on the kernel's memory accesses with these operands, and on its errors.
 
         The simulator runs the kernel with instruments, which count requests, sectors and wavefronts
@@ -181,7 +214,13 @@ class Kernel:
         notes = self.spec.notes(plan.product)
         return dataclasses.replace(report, find_notes=lambda: (*report.notes, *notes))
 
-    def count_operations(self, x, W, scales=None, zeros=None):
+    def count_operations(
+        self,
+        x: torch.Tensor,
+        W: torch.Tensor,
+        scales: Factor | None = None,
+        zeros: Factor | None = None,
+    ) -> dict[str, float]:
         """{"all", "bits"}: the operations of all warps of a call, loads and stores aside.
 
         The simulator runs the kernel, and counts what `simulator.count_operations` says.
@@ -190,34 +229,47 @@ class Kernel:
         y = torch.empty(M, N, dtype=self.y_dtype, device="cpu")
         return self._program.count_operations(plan, tensors, y)
 
-    def _recorded(self):
+    def _recorded(self) -> str:
         if self.replace or not self.spec.counted_as:
             return ""
         return nsight.where_recorded(self.spec.counted_as, self.group_size)
 
     @property
-    def threads_per_block(self):
+    def threads_per_block(self) -> int:
         """Number of threads per block."""
-        return self.plan().product.threads
+        return self.plan().product.threads_per_block
 
-    def grid(self, M, N):
+    def grid(self, M: int, N: int) -> tuple[int, int]:
         """The grid (x, y), in blocks, of a launch for y (M, N)."""
         return self.plan(M, N).product.grid
 
-    def plan(self, M=1, N=None, K=None, device=_CPU):
+    def plan(
+        self, M: int = 1, N: int | None = None, K: int | None = None, device: torch.device = _CPU
+    ) -> Plan:
         """The `Plan` of a call for y (M, N) on `device`; N and K default to `spec.usual_shape`."""
         usual_N, usual_K = self.spec.usual_shape
         return self.spec.plan(M, N or usual_N, K or usual_K, machine_of(device))
 
-    def compile_for_simulator(self, M=1, N=None, K=None):
+    def compile_for_simulator(self, M: int = 1, N: int | None = None, K: int | None = None) -> Path:
         """Compile for the simulator and these shapes, unless cached; returns the library's path."""
         return self._program.build(self.plan(M, N, K), _CPU)
 
-    def compile_for_gpu(self, device, M=1, N=None, K=None):
+    def compile_for_gpu(
+        self, device: torch.device, M: int = 1, N: int | None = None, K: int | None = None
+    ) -> Any:
         """Compile for `device` and these shapes, unless cached; returns the loaded library."""
         return self._program.build(self.plan(M, N, K, device), device)
 
-    def _planned(self, x, W, scales, zeros, token_scales, N, levels):
+    def _planned(
+        self,
+        x: torch.Tensor,
+        W: torch.Tensor,
+        scales: Factor | None,
+        zeros: Factor | None,
+        token_scales: Factor | None,
+        N: int | None,
+        levels: torch.Tensor | None,
+    ) -> tuple[dict[str, torch.Tensor | None], tuple[int, int, int], Plan]:
         """({name: tensor}, (M, N, K), the `Plan`) of a call, after checking all operands."""
         check_devices(x, W, self.device)
         M, N, K = shape = self.spec.shape(x, W, N)

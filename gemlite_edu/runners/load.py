@@ -6,12 +6,14 @@ by the arguments of `load`. Other calls do without it, because that takes the ho
 
 import json
 from functools import cache
+from typing import Any, Literal
 
 import torch
 
 from gemlite_edu.kernels import gemm_fast, gemv, gemv_fast, ternary
 from gemlite_edu.kernels.pair_table import PairTable
 from gemlite_edu.numbers.dtypes import name_of
+from gemlite_edu.packing.bitnet_fragments import Fragment
 from gemlite_edu.runners.kernel import Kernel
 
 KERNELS = gemv.KERNELS | gemv_fast.FAST_KERNELS | gemm_fast.FAST_GEMM | ternary.TERNARY_KERNELS
@@ -20,16 +22,16 @@ _LONGEST_TIME_LIMIT = 86400
 
 
 def load(
-    name,
-    nbits=None,
-    x_dtype=None,
-    replace=None,
-    device="auto",
-    time_limit=_TIME_LIMIT,
-    group_size=None,
-    y_dtype=None,
-    fragment=None,
-):
+    name: str,
+    nbits: int | None = None,
+    x_dtype: torch.dtype | None = None,
+    replace: dict[str, str] | None = None,
+    device: Literal["auto", "cpu", "cuda"] = "auto",
+    time_limit: float = _TIME_LIMIT,
+    group_size: int | None = None,
+    y_dtype: torch.dtype | None = None,
+    fragment: Fragment | None = None,
+) -> Kernel:
     """Return the `Kernel` called `name`; call it as `y = kernel(x, W, scales, zeros)`.
 
     nbits: width of the codes for kernels with wn in their name: 1 to 8; the fast GEMM takes 8, 4 or
@@ -63,14 +65,14 @@ def load(
     return kernel
 
 
-def _as_recipe(arguments):
+def _as_recipe(arguments: tuple[Any, ...]) -> str:
     """The arguments of `load`, and the levels of a `PairTable` among them, as JSON: torch operators
     take no Python objects."""
     return json.dumps(arguments, default=name_of)
 
 
 @cache
-def _of_recipe(recipe):
+def _of_recipe(recipe: str) -> Kernel:
     """The `Kernel` of `load` with the arguments in a `Kernel.recipe`."""
     name, nbits, x_dtype, replace, device, time_limit, *others = json.loads(recipe)
     group_size, y_dtype, fragment, levels = (*others, None)[:4]  # an old recipe has no levels
@@ -79,7 +81,7 @@ def _of_recipe(recipe):
     return load(name, nbits, x_dtype, replace, device, time_limit, group_size, y_dtype, fragment)
 
 
-def _check_runner(device, time_limit):
+def _check_runner(device: str, time_limit: float) -> None:
     if device not in ("auto", "cpu", "cuda"):
         raise ValueError(f"device must be 'auto', 'cpu' or 'cuda', got {device!r}")
     if device == "cuda" and not torch.cuda.is_available():
@@ -113,7 +115,19 @@ def _kernel(
 
 
 @_kernel.register_fake
-def _(x, W, scales, zeros, token_scales, scale, zero, token_scale, N, recipe, levels=None):
+def _(
+    x: torch.Tensor,
+    W: torch.Tensor,
+    scales: torch.Tensor | None,
+    zeros: torch.Tensor | None,
+    token_scales: torch.Tensor | None,
+    scale: float | None,
+    zero: float | None,
+    token_scale: float | None,
+    N: int | None,
+    recipe: str,
+    levels: torch.Tensor | None = None,
+) -> torch.Tensor:
     spec = _of_recipe(recipe).spec
     M, N, _ = spec.shape(x, W, N)
     return x.new_empty((M, N), dtype=spec.y_dtype)

@@ -4,6 +4,8 @@ BLOCK_N, BLOCK_M: rows of W and of x per program. chunks: the number of parts in
 split K. num_warps, num_stages: warps per program; tiles in flight at once.
 """
 
+Config = dict[str, int]
+
 NAMES = ("BLOCK_M", "BLOCK_N", "chunks", "num_warps", "num_stages")
 _INTERPRETED = {"gemv": (1, 512, 1, 1, 1), "gemm": (64, 512, 1, 1, 1)}
 
@@ -22,16 +24,16 @@ _CHUNKS = (1, 2, 4, 8, 16, 32)
 _WARPS_AT_ONCE = (1000, 10000)  # over all programs: enough to fill a big GPU, not too many
 
 
-def _config(*values):
+def _config(*values: int) -> Config:
     return dict(zip(NAMES, values, strict=True))
 
 
-def is_gemv(name):
+def is_gemv(name: str) -> bool:
     """True if the kernel takes one row of x at a time, without tensor cores."""
     return name.startswith("gemv")
 
 
-def block_m(M):
+def block_m(M: int) -> int:
     """Rows of x per program, for kernels that use tensor cores.
 
     >>> [block_m(M) for M in (1, 16, 17, 64, 4096)]
@@ -40,7 +42,7 @@ def block_m(M):
     return next((rows for rows in (16, 32, 64) if M <= rows), 128)
 
 
-def default_config(name, M, N, interpreted):
+def default_config(name: str, M: int, N: int, interpreted: bool) -> Config:
     """A config that works for every problem on every GPU; it is not measured, so it may be slow."""
     if interpreted:
         return _config(*_INTERPRETED["gemv" if is_gemv(name) else "gemm"])
@@ -50,7 +52,7 @@ def default_config(name, M, N, interpreted):
     return _config(*_GEMM_SAFE) | {"chunks": first["chunks"]}
 
 
-def candidates(name, M, N):
+def candidates(name: str, M: int, N: int) -> list[Config]:
     """Configs worth trying for M rows of x and N rows of W, the most promising first."""
     rows = 1 if is_gemv(name) else block_m(M)
     shapes = _SHAPES[name] if rows <= 16 else _GEMM_MANY
@@ -62,11 +64,11 @@ def candidates(name, M, N):
     return found if rows <= 16 else [*found, _config(*_GEMM_SAFE) | {"chunks": found[0]["chunks"]}]
 
 
-def _chunks(name, warps):
+def _chunks(name: str, warps: int) -> list[int]:
     return [1] if name == "gemm" else useful_chunks(warps)
 
 
-def useful_chunks(warps):
+def useful_chunks(warps: int) -> list[int]:
     """The numbers of parts worth splitting a sum into, if each part runs `warps` warps."""
     fewest, most = _WARPS_AT_ONCE
     useful = [chunks for chunks in _CHUNKS if fewest <= chunks * warps <= most]

@@ -5,7 +5,7 @@ import ast
 from gemlite_edu.kernels.triton import FOLDER
 
 
-def text_of(name, function=None):
+def text_of(name: str, function: str | None = None) -> str:
     """The text of the file `name`.py, or of one of its functions with its decorator.
 
     >>> text_of("dequantize", "unpack").splitlines()[1]

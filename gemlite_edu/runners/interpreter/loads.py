@@ -1,10 +1,13 @@
 """Count how often interpreted kernels load from each tensor, and how many bytes they request."""
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
+from typing import Any
 
 import numpy as np
+import torch
 
 
 @dataclass
@@ -16,7 +19,7 @@ class Loads:
 
 
 @contextmanager
-def count_loads(tensors):
+def count_loads(tensors: Mapping[str, torch.Tensor]) -> Iterator[dict[str, Loads]]:
     """Within this context, count loads from `tensors` {name: CPU tensor} as {name: `Loads`}.
 
     A load counts for the tensor that contains its first element.
@@ -27,7 +30,7 @@ def count_loads(tensors):
     original = InterpreterBuilder.create_masked_load
 
     @wraps(original)
-    def counting(builder, pointers, mask, *arguments):
+    def counting(builder: Any, pointers: Any, mask: Any, *arguments: Any) -> Any:
         addresses = pointers.data[np.broadcast_to(mask.data, pointers.data.shape)]
         for name, tensor in tensors.items():
             start = tensor.data_ptr()

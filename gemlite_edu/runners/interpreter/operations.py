@@ -1,7 +1,9 @@
 """Count what interpreted kernels compute: one operation for each element of a result."""
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 from unittest.mock import patch
 
 _KINDS = {
@@ -14,7 +16,7 @@ _KINDS = {
 
 
 @contextmanager
-def count_operations():
+def count_operations() -> Iterator[Counter[str]]:
     """Within this context, count the operations of interpreted kernels as {kind: operations}.
 
     mask and shift take integers, convert turns an integer into a float, multiply and add take
@@ -32,8 +34,8 @@ def count_operations():
         yield counted
 
 
-def _counting(original, kind, counted):
-    def operation(builder, *arguments):
+def _counting(original: Callable[..., Any], kind: str, counted: Counter[str]) -> Callable[..., Any]:
+    def operation(builder: Any, *arguments: Any) -> Any:
         result = original(builder, *arguments)
         counted[kind] += result.data.size * (result.data.dtype != bool)
         return result

@@ -13,7 +13,7 @@ class Tensor:
     value: torch.Tensor
     is_output: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.value.numel() == 0 or not self.value.is_contiguous() or self.value.is_cuda:
             raise ValueError(
                 f"{self.name} must be a contiguous CPU tensor with at least one element, got shape "
@@ -27,10 +27,13 @@ class Integer:
 
     value: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not -(2**31) <= self.value < 2**31:
             raise ValueError(f"an int parameter holds 32 bits, got {self.value}")
 
 
 class NullPointer:
     """The null pointer, which stands for an absent tensor."""
+
+
+Argument = Tensor | Integer | NullPointer

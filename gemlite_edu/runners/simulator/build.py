@@ -4,6 +4,7 @@ import hashlib
 import json
 import platform
 import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -64,7 +65,9 @@ _AROUND_CONSTANT = re.compile(
 _QUALIFIER = re.compile(r"\b(?:const|static)\b")
 
 
-def build_kernel(text, entry, defines, replace=None):
+def build_kernel(
+    text: str, entry: str, defines: Mapping[str, object], replace: dict[str, str] | None = None
+) -> Path:
     """Compile the kernel function `entry` in `text`; returns the path of the shared library.
 
     defines: {macro: value}. replace: the learner's texts in `text`, quoted in compile errors.
@@ -75,7 +78,7 @@ def build_kernel(text, entry, defines, replace=None):
 
 
 def _plain_library(text, flags, compiler, replace=None):
-    def build(folder):
+    def build(folder: Path) -> None:
         command = _compile_command(compiler, flags, folder, text)
         _compile_kernel([*command, "-o", folder / "kernel.so", *_LIBRARY_FLAGS], replace)
 
@@ -83,14 +86,22 @@ def _plain_library(text, flags, compiler, replace=None):
     return cached_build(key, build) / "kernel.so"
 
 
-def build_instrumented_kernel(text, entry, defines, replace=None):
+def build_instrumented_kernel(
+    text: str, entry: str, defines: Mapping[str, object], replace: dict[str, str] | None = None
+) -> Path:
     """Like `build_kernel`, for `inspect_kernel`; also writes the lines of the kernel's accesses."""
     text, flags = _prepare(text, entry, defines)
     flags += [*INSTRUMENTED_FLAGS, *flags_to_fill(find_instrumenting_compiler())]
     return _instrumented_library(text, flags, replace)
 
 
-def build_changed(text, entry, defines, flags, change):
+def build_changed(
+    text: str,
+    entry: str,
+    defines: Mapping[str, object],
+    flags: Sequence[str],
+    change: Callable[[str, Path], str],
+) -> Path:
     """Like `build_kernel`, with further flags, and with its assembly changed on the way.
 
     change: a function of (the assembly, the build's folder) that returns the changed assembly; the
@@ -99,7 +110,7 @@ def build_changed(text, entry, defines, flags, change):
     text, own = _prepare(text, entry, defines)
     compiler = find_instrumenting_compiler()
 
-    def build(folder):
+    def build(folder: Path) -> None:
         assembly, library = folder / "kernel.s", folder / "kernel.so"
         command = _compile_command(compiler, [*own, *flags], folder, text)
         _compile_kernel([*command, "-S", "-o", assembly], None)
@@ -138,7 +149,7 @@ def _instrumented_library(text, flags, replace=None):
     dynamic_name = next(iter(dynamic_arrays(text)), None)
     compiler = find_instrumenting_compiler()
 
-    def build(folder):
+    def build(folder: Path) -> None:
         command = [*_compile_command(compiler, flags, folder, text), flag_to_list(folder)]
         reads = _build_instrumented(command, folder, dynamic_name, replace)
         keep_list(folder, flags)
@@ -165,7 +176,7 @@ def _find_partly_used(text, flags, reads):
     dynamic_name = next(iter(dynamic_arrays(text)), None)
     compiler = find_instrumenting_compiler()
 
-    def build(folder):
+    def build(folder: Path) -> None:
         command = _compile_command(compiler, flags, folder, text)
         split_reads = _build_instrumented(command, folder, dynamic_name, replace=None)
         partly = sorted(line for line in reads if split_reads[line] < reads[line])
@@ -231,7 +242,7 @@ def build_runner():
     compiler = find_compiler()
     source = _HERE / "runner" / "runner.cpp"
 
-    def build(folder):
+    def build(folder: Path) -> None:
         program = ["-o", str(folder / "runner"), *_RUNNER_LIBRARIES]
         command = [compiler, *_RUNNER_FLAGS, str(source), *program]
         status, said = run_limited(command)

@@ -1,9 +1,15 @@
 """Run an instrumented kernel and read the runner's report."""
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
+import torch
+
+from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.runners.simulator.another_order import again_in_another_order
-from gemlite_edu.runners.simulator.arguments import Tensor
+from gemlite_edu.runners.simulator.arguments import Argument, Tensor
 from gemlite_edu.runners.simulator.build import build_instrumented_kernel
 from gemlite_edu.runners.simulator.counted_requests import memory_lines, notes_finder
 from gemlite_edu.runners.simulator.dependence import unwritten_local
@@ -12,9 +18,9 @@ from gemlite_edu.runners.simulator.fault_sentences import fault_sentence
 from gemlite_edu.runners.simulator.finding_sentences import Found
 from gemlite_edu.runners.simulator.local_arrays import overrun_local
 from gemlite_edu.runners.simulator.names_of_report import Names
-from gemlite_edu.runners.simulator.record import NO_WINDOW
+from gemlite_edu.runners.simulator.record import NO_WINDOW, Record, Window
 from gemlite_edu.runners.simulator.recorded_steps import read_record
-from gemlite_edu.runners.simulator.report import Phase, Report
+from gemlite_edu.runners.simulator.report import Finding, Phase, Report
 from gemlite_edu.runners.simulator.run import (
     count_workers,
     run_once,
@@ -31,8 +37,15 @@ _GRAVEST_FIRST = (
 
 
 def inspect_kernel(
-    library, source, arguments, launch, time_limit, title, recorded="", window=NO_WINDOW
-):
+    library: Path,
+    source: str,
+    arguments: Sequence[Argument],
+    launch: Launch,
+    time_limit: float,
+    title: str,
+    recorded: str = "",
+    window: Window = NO_WINDOW,
+) -> Report:
     """Launch `library` (from `build_instrumented_kernel`) and return the `Report`.
 
     source: the text whose lines the report quotes. recorded: where Nsight Compute has counted it.
@@ -77,23 +90,37 @@ def inspect_kernel(
     )
 
 
-def _record(rows, status, text, window, title, findings):
+def _record(
+    rows: list[str],
+    status: str,
+    text: Names,
+    window: Window,
+    title: str,
+    findings: Sequence[Finding],
+) -> Record | None:
     if window is NO_WINDOW:
         return None
     ending = (findings[0].place, findings[0].sentence) if status != "done" else None
     return read_record(rows, text, window, title, ending)
 
 
-def _output(arguments):
+def _output(arguments: Sequence[Argument]) -> torch.Tensor | None:
     return next((a.value for a in arguments if isinstance(a, Tensor) and a.is_output), None)
 
 
-def _status(raw):
+def _status(raw: str) -> str:
     """The last line of the runner's report."""
     return raw.rpartition("\n")[2]
 
 
-def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0, window=NO_WINDOW):
+def inspect_text(
+    text: str,
+    arguments: Sequence[Argument],
+    launch: Launch,
+    entry: str = "kernel",
+    time_limit: float = 10.0,
+    window: Window = NO_WINDOW,
+) -> Report:
     """Launch the __global__ function `entry` of a CUDA text and return the `Report`.
 
     arguments: `Tensor`s and `Integer`s in the order of its parameters; launch: a `Launch`.
@@ -107,7 +134,9 @@ def inspect_text(text, arguments, launch, entry="kernel", time_limit=10.0, windo
     return inspect_kernel(library, text, arguments, launch, time_limit, title, window=window)
 
 
-def _findings(rows, status, text, time_limit, printed):
+def _findings(
+    rows: list[str], status: str, text: Names, time_limit: float, printed: str
+) -> tuple[Finding, ...]:
     found = sorted(_read_findings(rows, text), key=lambda item: item[:2])
     every = tuple(finding for _, _, finding in found)
     if status in ("done", "misaligned access"):
@@ -123,12 +152,12 @@ def _findings(rows, status, text, time_limit, printed):
     return (fault, *every)
 
 
-def _place_of_end(row, text):
+def _place_of_end(row: str, text: Names) -> str:
     _, site, instruction = row.split()
     return text.place_of_end(int(site), int(instruction, 16))
 
 
-def _read_findings(rows, text):
+def _read_findings(rows: list[str], text: Names) -> Iterator[tuple[int, tuple[int, int], Finding]]:
     """(gravity, (block, turn), Finding) of each finding, except reads that a race explains."""
     grouped = defaultdict(list)
     for row in rows:
@@ -145,12 +174,13 @@ def _read_findings(rows, text):
         count = sum(times for _, times in group)
         is_plain = "atomic" not in text.code(place) + text.code(other_place)
         described = *text.describe(number, details), place, other_place
-        found = Found(kind, *described, block, count, *details, text.is_tensor(number) and is_plain)
+        of_fault: list[Any] = [block, count, *details, text.is_tensor(number) and is_plain]
+        found = Found(kind, *described, *of_fault)
         finding = text.finding(found.sentence(), place, count, other_place)
         yield _GRAVEST_FIRST.index(kind), (block, turn), finding
 
 
-def _phases(rows, text):
+def _phases(rows: list[str], text: Names) -> tuple[Phase, ...]:
     found = []
     for row in rows:
         if row.startswith("phase "):

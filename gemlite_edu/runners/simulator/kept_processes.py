@@ -1,17 +1,21 @@
 """Keep kernels' processes alive between their launches, where the caller asks for it."""
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
 
 from gemlite_edu.runners.simulator.runner_process import RunnerProcess
 
 _MOST = 8  # processes that one `kept_alive` keeps
-_kept = ContextVar("kept", default=None)  # {what a process is for: it}, the latest used last
+# {what a process is for: it}, the latest used last
+_kept: ContextVar[dict[Any, RunnerProcess] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def kept_alive():
+def kept_alive() -> Iterator[None]:
     """Inside this context the simulator keeps a kernel's process for the kernel's next call.
 
     A model of many layers then starts a process for each kernel and not for each call. Every launch
@@ -31,7 +35,7 @@ def kept_alive():
     if _kept.get() is not None:
         yield
         return
-    kept = {}
+    kept: dict[Any, RunnerProcess] = {}
     token = _kept.set(kept)
     try:
         yield
@@ -42,7 +46,9 @@ def kept_alive():
 
 
 @contextmanager
-def borrowed(library, block, workers, sites="-"):
+def borrowed(
+    library: Path, block: tuple[int, ...], workers: int, sites: str | Path = "-"
+) -> Iterator[RunnerProcess]:
     """A `RunnerProcess` for one launch: a kept one, if this context keeps such a process."""
     kept = _kept.get() if sites == "-" else None
     what_for = os.getpid(), library, block, workers  # a fork of this process takes none of its own
@@ -57,7 +63,7 @@ def borrowed(library, block, workers, sites="-"):
             _keep(kept, what_for, process)
 
 
-def _keep(kept, what_for, process):
+def _keep(kept: dict[Any, RunnerProcess], what_for: Any, process: RunnerProcess) -> None:
     kept[what_for] = process
     if len(kept) > _MOST:
         kept.pop(next(iter(kept))).end()

@@ -9,12 +9,14 @@ compiler makes other instructions, but about in proportion.
 import re
 import zlib
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import torch
 
-from gemlite_edu.runners.simulator.arguments import Tensor
+from gemlite_edu.kernels.plan import Launch
+from gemlite_edu.runners.simulator.arguments import Argument, Tensor
 from gemlite_edu.runners.simulator.build import SHIM, build_changed
 from gemlite_edu.runners.simulator.run import run_kernel
 
@@ -60,7 +62,9 @@ _MEMORY = re.compile(
 )
 
 
-def count_operations(text, entry, arguments, launch, time_limit):
+def count_operations(
+    text: str, entry: str, arguments: Sequence[Argument], launch: Launch, time_limit: float
+) -> dict[str, float]:
     """Operations of all warps of a launch, {"all", "bits", "barriers": number}.
 
     text, entry, launch.defines: as for `build_kernel`. The launch runs, and writes its outputs.
@@ -78,25 +82,28 @@ def count_operations(text, entry, arguments, launch, time_limit):
     return dict(zip(("all", "bits", "barriers"), found.tolist(), strict=True))
 
 
-def _counted_library(text, entry, defines):
+def _counted_library(text: str, entry: str, defines: Mapping[str, object]) -> Path:
     text = _INLINED + _UNROLL.sub(_for_the_host, text)
     return build_changed(text, entry, defines, [*_FLAGS, _own_version()], _with_counters)
 
 
 @cache
-def _own_version():
+def _own_version() -> str:
     """A flag that makes the header count, and another build necessary after a change here."""
     return f"-DSIM_COUNTED={zlib.crc32(Path(__file__).read_bytes())}"
 
 
-def _for_the_host(pragma):
+def _for_the_host(pragma: re.Match[str]) -> str:
     times = pragma[2] if pragma[2].isdigit() else "64"
     return f"{pragma[1]}GCC unroll {times}"
 
 
-def _with_counters(assembly, folder):
+def _with_counters(assembly: str, folder: Path) -> str:
     """The assembly with numbered counters; writes the `_totals` of each block into the folder."""
-    lines, blocks, found, is_ours = [], [], Counter(), False
+    lines: list[str] = []
+    blocks: list[Counter[str]] = []
+    found: Counter[str] = Counter()
+    is_ours = False
     own = _own_functions(assembly)
     for line in assembly.splitlines():
         function, call = _FUNCTION.match(line), _CALL.match(line)
@@ -115,13 +122,13 @@ def _with_counters(assembly, folder):
     return "".join(f"{line}\n" for line in lines)
 
 
-def _numbered(line, call, number):
+def _numbered(line: str, call: re.Match[str], number: int) -> tuple[str, str]:
     """The call of a counter, which takes the number of its block."""
     argument = f"mov\tw0, #{number}" if call[1] == "bl" else f"movl\t${number}, %edi"
     return f"\t{argument}", line.replace(_COUNTER, "sim_count_block")
 
 
-def _totals(found):
+def _totals(found: Counter[str]) -> tuple[int, int, int]:
     """(operations, those on bits, barriers) of a basic block.
 
     A product and a sum are one operation, as a GPU's compiler fuses them.
@@ -130,7 +137,7 @@ def _totals(found):
     return sum(found.values()) - fused, found["bits"], found["barrier"]
 
 
-def _own_functions(assembly):
+def _own_functions(assembly: str) -> set[str]:
     """The functions whose first line of text is not the simulator's."""
     files, found, function = {}, set(), None
     for line in assembly.splitlines():
@@ -146,7 +153,7 @@ def _own_functions(assembly):
     return found
 
 
-def _operations(line, call, own):
+def _operations(line: str, call: re.Match[str] | None, own: set[str]) -> tuple[str, ...]:
     """The kinds of operations of one line of assembly: none or one."""
     if call:
         if call[2] in own or _MEMORY.search(call[2]):

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from gemlite_edu.kernels.plan import Launch
+
 MOST_STEPS = 1000
 
 
@@ -17,7 +19,7 @@ class Window:
     first: int = 0
     steps: int = 100
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("block", "warp", "first", "steps"):
             number = getattr(self, name)
             if not isinstance(number, int) or isinstance(number, bool) or number < 0:
@@ -26,11 +28,11 @@ class Window:
             raise ValueError(f"a window has at most {MOST_STEPS} steps, got {self.steps}")
 
     @property
-    def words(self):
+    def words(self) -> tuple[int, int, int, int]:
         """The window in a request to the runner."""
         return self.block, self.warp, self.first, self.steps
 
-    def check(self, launch):
+    def check(self, launch: Launch) -> None:
         """Raise ValueError if the window is empty, or of no block or warp of the launch."""
         blocks = launch.grid[0] * launch.grid[1]
         warps = -(-launch.threads_per_block // 32)

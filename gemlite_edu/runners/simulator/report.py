@@ -1,6 +1,6 @@
 """`Report`: the memory accesses of an inspected run, line by line, and the errors found in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -49,22 +49,22 @@ class MemoryLine:
     costliest: Request
 
     @property
-    def per_request(self):
+    def per_request(self) -> float:
         """Sectors or wavefronts per request."""
         return self.cost / self.requests
 
     @property
-    def lanes_per_request(self):
+    def lanes_per_request(self) -> float:
         """Active lanes per request, at most 32."""
         return self.lanes / self.requests
 
     @property
-    def bytes_moved(self):
+    def bytes_moved(self) -> int:
         """Bytes of all sectors; meaningful for global memory."""
         return self.cost * SECTOR_BYTES
 
     @property
-    def conflict_degree(self):
+    def conflict_degree(self) -> float:
         """Wavefronts relative to those without bank conflicts; at least 1."""
         return self.cost / self.least_cost
 
@@ -82,7 +82,7 @@ class Finding:
     count: int
     note: str = ""
 
-    def __str__(self):
+    def __str__(self) -> str:
         file, _, line = self.place.rpartition(":")
         where = f"{file}, line {line}: " if file else ""
         code = f"\n    {self.code}" if self.code else ""
@@ -97,7 +97,7 @@ class Phase:
     """
 
     place: str
-    requests: tuple[tuple[int, int, int, int], ...]
+    requests: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ class Report:
     record: Record | None = field(default=None, repr=False)
 
     @cached_property
-    def notes(self):
+    def notes(self) -> tuple[str, ...]:
         """Sentences about lines that a GPU's compiler may compile differently."""
         return self.find_notes()
 
-    def of(self, name, op="load"):
+    def of(self, name: str, op: str = "load") -> tuple[MemoryLine, ...]:
         """The MemoryLines of one tensor or shared array; ValueError if there was no such access."""
         found = tuple(line for line in self.lines if (line.name, line.op) == (name, op))
         if not found:
@@ -136,27 +136,27 @@ class Report:
             raise ValueError(f"there is no {op} of {name!r} in this report; there is {there}")
         return found
 
-    def per_request(self, name, op="load"):
+    def per_request(self, name: str, op: str = "load") -> float:
         """Sectors (global) or wavefronts (shared) per request, over all lines that use `name`."""
         found = self.of(name, op)
         return sum(line.cost for line in found) / sum(line.requests for line in found)
 
-    def total(self, space, op):
+    def total(self, space: str, op: str) -> tuple[int, int]:
         """(requests, cost) for a space, "global" or "shared", and an op, "load" or "store"."""
         found = [line for line in self.lines if (line.space, line.op) == (space, op)]
         return sum(line.requests for line in found), sum(line.cost for line in found)
 
     @property
-    def bytes_moved(self):
+    def bytes_moved(self) -> int:
         """Bytes of all sectors of global memory, for loads and stores together."""
         return sum(line.bytes_moved for line in self.lines if line.space == "global")
 
-    def raise_findings(self):
+    def raise_findings(self) -> None:
         """Raise KernelFault with the gravest finding, if there is one."""
         if self.findings:
             raise KernelFault(str(self.findings[0]))
 
-    def __str__(self):
+    def __str__(self) -> str:
         parts = [self.title, *_table(self, "global"), *_table(self, "shared")]
         if any(line.space == "global" for line in self.lines):
             times = self.bytes_moved / self.least_bytes
@@ -171,17 +171,17 @@ class Report:
         parts.append(f"{self._what_it_is_worth()} {_NOT_MODELLED}")
         return "\n".join(parts)
 
-    def _what_it_is_worth(self):
+    def _what_it_is_worth(self) -> str:
         if self.recorded and not self.notes:
             return f"Nsight Compute counted the same at recorded shapes ({self.recorded})."
         return "Counts of a model: a GPU's compiler may make other accesses."
 
 
-def _times(count):
+def _times(count: int) -> str:
     return f"\n    ({count:,} times)" if count > 1 else ""
 
 
-def _table(report, space):
+def _table(report: Report, space: str) -> Iterator[str]:
     rows = [line for line in report.lines if line.space == space]
     if not rows:
         return
@@ -206,5 +206,5 @@ def _table(report, space):
         )
 
 
-def _what(row):
+def _what(row: MemoryLine) -> str:
     return f"{row.op:5} {row.name}, {row.bytes_per_lane} B"
