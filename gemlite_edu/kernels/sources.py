@@ -83,7 +83,7 @@ def expand_header(file_name: str) -> str:
 
 
 @cache
-def _words_around(kernel: str, holes: frozenset[str]) -> set[str]:
+def _words_around(kernel: str, holes: frozenset[str]) -> frozenset[str]:
     """The words of `kernel`, and of what launches it, but not those in these holes."""
     text = "".join(_expand_file(f"{kernel}.cu", dict.fromkeys(holes, ""), seen=set()))
     return frozenset(words_of(kernel, text) | words_of(kernel, read("bindings.cu")))
