@@ -25,6 +25,13 @@ def pytest_configure(config):
         local_provisioner.launch_kernel = fork_kernel
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    from shares import ByFileOrExercise
+
+    return ByFileOrExercise(config, log) if config.option.dist == "loadfile" else None
+
+
 def pytest_collection_modifyitems(config, items):
     """Skip tests with these marks unless `-m` names the mark."""
     if EVERY_CASE in config.option.markexpr:
