@@ -24,7 +24,7 @@ from gemlite_lab.checker.dequant_dot_planes import DEQUANT_DOT_PLANES
 from gemlite_lab.checker.dequant_dot_sparse import DEQUANT_DOT_SPARSE
 from gemlite_lab.checker.dequant_pair import DEQUANT_PAIR
 from gemlite_lab.checker.dequant_pair_table import DEQUANT_PAIR_TABLE
-from gemlite_lab.checker.diagnosis import diagnosis
+from gemlite_lab.checker.diagnosis import diagnosis_or_doubts
 from gemlite_lab.checker.doubtful_lines import doubtful_lines_named
 from gemlite_lab.checker.exercise import CheckFailed, clone, tensors_of
 from gemlite_lab.checker.floor_us import FLOOR_US
@@ -209,8 +209,7 @@ def _check_case(exercise, answer, case, device):
         raise CheckFailed(
             f"{exercise.name} is wrong on {case.label}: {mismatch}."
             + _inputs_of_first_wrong(exercise, case, actual)
-            + diagnosis(exercise, answer, case, actual)
-            + "".join(f"\n{doubt}" for doubt in doubts)
+            + diagnosis_or_doubts(exercise, answer, case, actual, doubts)
         )
     if doubts:
         raise doubts[0]

@@ -10,7 +10,7 @@ from functools import cache
 import torch
 
 _DRAWN = 20_000  # rows, of which few are telling
-_UNITS = torch.tensor([-60.0, -40, -27, -14, 0, 12, 25, 40, 60])  # exponents of two
+_UNITS = torch.tensor([-100.0, -60, -40, -21, -14, 0, 25, 60, 116])  # exponents of two
 _AT_LEAST = 2.0**-50  # of the sum of squares, by which telling errors differ
 
 

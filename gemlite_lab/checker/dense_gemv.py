@@ -19,6 +19,8 @@ from gemlite_lab.sandbox.triton_products import dense_product
 
 _IN_GAPS = 3.0
 _REAL_ROWS = 40
+_LEAST = 2.0**-24  # of fp16
+_LARGE_SIZE, _MANY_ROWS = 1000, 60
 _SMALL = 10  # fp16 holds each product and sum of smaller numbers
 
 
@@ -37,18 +39,22 @@ class _DenseCase:
 @cache
 def _cases():
     return [
-        _case(1, 64, 64, seed=0),
+        _case(1, 32, 32, seed=0, block_n=8, block_k=32),
         _case(3, 33, 64, seed=1),
         _case(1, 64, 144, seed=2),
-        _case(2, 40, 300, seed=3),
+        _case(2, 40, 140, seed=3),
         _case(1, 1, 5, seed=4),
-        _case(3, 33, 150, seed=5, block_n=16, block_k=32),
+        _case(1, 33, 150, seed=5, block_n=16, block_k=32),
         _case(2, 33, 128, seed=6, x_gap=16),
         _case(2, 33, 128, seed=7, W_gap=24),
         _transposed(_case(2, 33, 128, seed=8)),
         _transposed(_case(2, 20, 100, seed=9, x_gap=9, W_gap=5)),
         _wide(_case(2, 33, 80, seed=10)),
-        _case(3, 33, 150, seed=11, x_gap=30, W_gap=30, gap=torch.nan),
+        _tiny(_case(2, 9, 40, seed=12)),
+        _case(1, 3, 17_000, seed=13, block_n=4, block_k=4096),
+        _case(1, 9000, 3, seed=14, block_n=4096, block_k=4),
+        _case(66, 2, 4, seed=15, block_n=2, block_k=4),
+        _case(2, 33, 150, seed=11, x_gap=30, W_gap=30, gap=torch.nan),
         _real(),
     ]
 
@@ -91,6 +97,12 @@ def _wide(case):
     return replace(case, label=f"{case.label}, x of 11 bits", x=x.half(), W=W.half())
 
 
+def _tiny(case):
+    """The case with the smallest numbers of fp16."""
+    label = f"{case.label}, x and W of 2^-24"
+    return replace(case, label=label, x=case.x * _LEAST, W=case.W * _LEAST)
+
+
 def _real():
     real = real_plain(tokens=2)
     label = f"real layer (ffn_up of MiniLM), M = 2, N = {_REAL_ROWS}, K = {real.x.shape[1]}"
@@ -98,7 +110,7 @@ def _real():
 
 
 def _fresh(seed):
-    return _transposed(_case(2, 40, 200, seed, x_gap=seed % 7, W_gap=seed % 5))
+    return _transposed(_case(2, 40, 140, seed, x_gap=seed % 7, W_gap=seed % 5))
 
 
 def _expected(case):
@@ -112,8 +124,13 @@ def _run(answer, case, device):
     return product_of(answer, dense_product, case.x, case.W, case.block_n, case.block_k, device)
 
 
+def _is_large(case):
+    """True if a size is there for answers that stop at some number, which is no trap."""
+    return len(case.x) >= _MANY_ROWS or max(case.x.shape[1], len(case.W)) >= _LARGE_SIZE
+
+
 def _of_one_row(case):
-    return case if len(case.x) == 1 else replace(case, x=case.x[:1])
+    return case if len(case.x) == 1 or _is_large(case) else replace(case, x=case.x[:1])
 
 
 def _without_gaps(case):
@@ -124,7 +141,7 @@ def _without_gaps(case):
 
 def _of_one_block(case):
     """The case with the first BLOCK_K numbers of each row alone."""
-    if case.x.shape[1] <= case.block_k:
+    if case.x.shape[1] <= case.block_k or _is_large(case):
         return case
     x, W = (tensor[:, : case.block_k] for tensor in (case.x, case.W))
     return replace(case, x=_like(case.x, x), W=_like(case.W, W))

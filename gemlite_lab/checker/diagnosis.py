@@ -11,8 +11,15 @@ from gemlite_lab.checker.fingerprints import is_known_once, mistake_of
 from gemlite_lab.checker.mistakes.names import explanations
 from gemlite_lab.checker.patterns import pattern
 
+_EXACTLY = "Your output is exactly what comes out"  # begins what names a mistake
 _NEXT_CASES = 4  # in which traps are tried, where a mistake has a name already
 _NEXT_OF_A_KERNEL = 2  # in which traps are always tried: a CUDA text takes long to run
+
+
+def diagnosis_or_doubts(exercise, answer, case, actual, doubts):
+    """The `diagnosis`, and behind one that names no mistake what else is doubtful."""
+    found = diagnosis(exercise, answer, case, actual)
+    return found if _EXACTLY in found else found + "".join(f"\n{doubt}" for doubt in doubts)
 
 
 def diagnosis(exercise, answer, case, actual):
@@ -50,7 +57,7 @@ def diagnosis(exercise, answer, case, actual):
     may_be_named = expected.numel() == 1 or bool((expected != expected.flatten()[0]).any())
     mistake = mistake_of(exercise, case, actual) if may_be_named else None
     if mistake and _is_made_again(mistake, exercise, answer, case):
-        return f"\nYour output is exactly what comes out when {mistake}."
+        return f"\n{_EXACTLY} when {mistake}."
     if _is_right_as_the_first(exercise, answer, case):
         return (
             f"\n{exercise.name} is right when this call is the first: it keeps something of an "
@@ -185,8 +192,8 @@ def _of_models(exercise, answer, case, actual, size):
         return ""
     if size == 1:
         ways = ", or when ".join(words for (words,) in found)
-        return f"\nYour output is exactly what comes out when {ways}."
-    return f"\nYour output is exactly what comes out of two mistakes{_listed(found[0])}."
+        return f"\n{_EXACTLY} when {ways}."
+    return f"\n{_EXACTLY} of two mistakes{_listed(found[0])}."
 
 
 def _listed(clauses):

@@ -89,13 +89,15 @@ def _copy(tensor):
 
 # The relative error of a few float32 operations on one number.
 FLOAT32_ROUNDING = 1e-6
+_EXACT_NUMBERS = ("int", "Fraction")  # which may be too large for a float
 
 
 def number(value):
     """An answer's number as a 0-d float64 tensor; None stays None.
 
     A number is anything that float() takes except a text, a truth value, or an array with an axis.
-    Raises TypeError for anything else.
+    Raises TypeError for anything else. What came from an answer's process as an int and no number
+    is one that no float holds.
     """
     if value is None:
         return None
@@ -104,7 +106,11 @@ def number(value):
         if isinstance(plain, str | bytes | bytearray | bool) or getattr(plain, "ndim", 0):
             raise TypeError
         return torch.tensor(float(plain), dtype=torch.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
+        if type(value).__name__ in _EXACT_NUMBERS:
+            raise TypeError(
+                "it must return a number that a float can hold, up to 1.8e308, not a larger one"
+            ) from None
         raise TypeError(f"it must return one number, not a {type(value).__name__}") from None
 
 

@@ -16,7 +16,8 @@ _SHAPES = (  # nbits, N, K
     *((3, 2, 650), (1, 2, 2100), (5, 2, 500), (6, 2, 350), (7, 2, 300)),
 )
 _SMALLEST = ((4, 1, 1), (8, 1, 2), (3, 2, 31), (5, 1, 32), (2, 1, 33), (6, 3, 255), (7, 7, 257))
-_LARGE = ((4, 1, 70001), *((nbits, 1, 4421) for nbits in range(1, 9)), (8, 1201, 1), (2, 129, 3))
+_LARGE = ((4, 1, 70001), *((nbits, 1, 4421) for nbits in range(1, 9)), (8, 5003, 1), (2, 129, 3))
+_MANY_ROWS, _FEWEST_BITS_OF_MANY_ROWS = 2000, 4  # since each row has a tile: 1024 codes of 1 bit
 _LONGEST_FRESH, _MOST_FRESH_ROWS = 3000, 9
 
 
@@ -73,7 +74,8 @@ def fresh_codes(seed):
     again = cases.fresh(partial(cases.codes, *_SHAPES[0]), seed)
     found = again + cases.fresh(partial(cases.codes, nbits, N, K), seed)
     for N, K in usual_sizes(seed):
-        nbits = int(torch.randint(1, 9, (), generator=generator))
+        fewest = _FEWEST_BITS_OF_MANY_ROWS if N >= _MANY_ROWS else 1
+        nbits = int(torch.randint(fewest, 9, (), generator=generator))
         found += cases.fresh(partial(cases.codes, nbits, N, K), seed)
     return found
 

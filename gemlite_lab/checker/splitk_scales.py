@@ -42,10 +42,10 @@ def _cases():
         _case(4, 32, (17, 40, 384), 96, "b", "scales", dtype=torch.float16),
         _case(5, 32, (3, 40, 96), 32, "scales"),  # two splits have no tile
         _case(1, 32, (70, 3, 96), 96, "b", make=wide_int4),
-        as_on_a_gpu(_case(1, 128, (1, 2, 2304), 768)),
+        as_on_a_gpu(_case(1, 256, (1, 2, 2304), 768)),
         as_on_a_gpu(_case(1, 32, (5, 3, 96), 96, make=wide_int4)),  # sums that fp16 does not hold
         _case(2, 32, (5, 70, 64), 32, make=random_int4),
-        _case(3, 32, (1, 2, 32 * 20), 32),
+        _case(9, 32, (2, 2, 32 * 40), 32),  # 40 groups; of one row the sum over a group is 0
         with_a_row_for_each_tile(_case(3, 32, (1, 9, 192), 32), 32),
     ]
 

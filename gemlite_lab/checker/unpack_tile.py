@@ -1,5 +1,6 @@
 """Exercise of triton_gemv: write unpack(words, field, NBITS), which the Triton kernels use."""
 
+import re
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -7,8 +8,9 @@ import torch
 
 from gemlite_edu.packing.plane_tiles import DEPTH, PlaneTiles, pack_with_high, unpack_with_high
 from gemlite_lab.checker import cases
-from gemlite_lab.checker.exercise import Exercise
+from gemlite_lab.checker.exercise import CheckFailed, Exercise
 from gemlite_lab.checker.triton_answers import product_of
+from gemlite_lab.sandbox.sandbox import AnswerError
 from gemlite_lab.sandbox.triton_products import dequantized
 
 # (nbits, word_bits): N. K is ragged and exceeds one tile. Every width of code stands in words of
@@ -26,6 +28,7 @@ _ROWS = {
     (8, 16): 3,
     (8, 8): 3,
 }
+_BY_TYPES, _TYPE = "IncompatibleTypeErrorImpl", re.compile(r"triton\.language\.(\w+)")
 _ALONE = 3, 16  # no telling words here: who is wrong here alone would get the name of a mistake
 
 
@@ -96,7 +99,16 @@ def _fresh(seed):
 
 def _run(answer, case, device):
     N = len(case.W_q)
-    return product_of(answer, dequantized, case.words, case.high, case.layout, N, device)
+    try:
+        return product_of(answer, dequantized, case.words, case.high, case.layout, N, device)
+    except AnswerError as error:
+        wrong_type = _TYPE.search(str(error)) if error.kind == _BY_TYPES else None
+        if not wrong_type or error.line:
+            raise
+        raise CheckFailed(
+            f"unpack_tile returned codes of type {wrong_type[1]}: codes may have any integer type "
+            "that can hold them"
+        ) from None
 
 
 UNPACK_TILE = Exercise(

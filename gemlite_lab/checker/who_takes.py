@@ -17,17 +17,27 @@ _NAME = "who_takes"
 
 @dataclass(frozen=True)
 class _Launch:
-    """`blocks` blocks of `warps` warps, at most `steps`, on tiles of so many steps."""
+    """`blocks` blocks of `warps` warps, at most `steps`, on tiles of so many steps.
+
+    The answer is asked for the tiles from `first` on.
+    """
 
     blocks: int
     warps: int
     tiles: int
     steps: int
+    first: int = 0
 
     @property
     def label(self):
         of_blocks = f"{self.blocks} blocks of {self.warps} warps"
-        return f"{of_blocks}, {self.tiles} tiles of {self.steps} steps"
+        asked = f", the last {self.tiles - self.first} of them" if self.first else ""
+        return f"{of_blocks}, {self.tiles} tiles of {self.steps} steps{asked}"
+
+    @property
+    def sizes(self):
+        """{name: number} of the launch itself."""
+        return {name: number for name, number in vars(self).items() if name != "first"}
 
 
 def _cases():
@@ -44,6 +54,9 @@ def _cases():
         _Launch(5, 16, 23, 40),
         _Launch(2, 32, 5, 100),
         _Launch(132, 3, 300, 4),
+        _Launch(3, 4, 24_001, 9, first=24_000),  # a block's steps fill more than 16 bits
+        _Launch(2**24 + 3, 2, 2**25 + 11, 3, first=2**25 + 8),
+        _Launch(2**33 + 1, 3, 2**34 + 5, 4, first=2**34),
     ]
 
 
@@ -53,7 +66,7 @@ def _fresh(seed):
     blocks, warps, more_tiles, more_steps = draw
     launch = _Launch(blocks, warps, blocks + 3 * more_tiles, warps + more_steps)
     base = _Launch(4, 6, 14, 12)
-    alikes = alike(vars(base), steps=dict.fromkeys(vars(base), 1))
+    alikes = alike(base.sizes, steps=dict.fromkeys(base.sizes, 1))
     others = (replace(base, **changed) for changed in alikes)
     large = (
         _Launch(100 + blocks, 2, 400 + more_tiles, 3),
@@ -67,21 +80,29 @@ def _is_possible(launch):
 
 
 def _expected(launch):
-    who = torch.zeros(launch.tiles, launch.steps, 3, dtype=torch.int64)
-    for block in range(launch.blocks):
+    who = {}
+    for block in {tile % launch.blocks for tile in range(launch.first, launch.tiles)}:
         for warp in range(launch.warps):
-            turns = turns_of_warp(block, warp, **vars(launch))
-            for turn, (tile, step) in enumerate(turns):
-                who[tile, step] = torch.tensor([block, warp, turn])
-    return who, None
+            turns = turns_of_warp(block, warp, **launch.sizes)
+            who |= {place: (block, warp, turn) for turn, place in enumerate(turns)}
+    return torch.tensor([who[place] for place in _places(launch)]).view(_shape(launch)), None
+
+
+def _places(launch):
+    """[(tile, step)] of which the answer is asked."""
+    return [(t, s) for t in range(launch.first, launch.tiles) for s in range(launch.steps)]
+
+
+def _shape(launch):
+    return launch.tiles - launch.first, launch.steps, 3
 
 
 def _run(answer, launch, device):
     rest = launch.blocks, launch.warps, launch.steps
-    places = [(t, s) for t in range(launch.tiles) for s in range(launch.steps)]
+    places = _places(launch)
     returned = answer.run(results, [(*place, *rest) for place in places])
     who = [_three(place, rest, found) for place, found in zip(places, returned, strict=True)]
-    return torch.tensor(who).view(launch.tiles, launch.steps, 3)
+    return torch.tensor(who).view(_shape(launch))
 
 
 def _three(place, rest, found):

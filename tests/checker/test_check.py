@@ -179,6 +179,13 @@ def test_whatever_is_one_number_is_taken(one):
     assert number(one(3)).dtype == torch.float64
 
 
+@pytest.mark.parametrize("large", [10**400, Fraction(10**400), Fraction(10**400, 7)])
+def test_a_number_beyond_all_floats_is_told_of_them(large):
+    assert message_of("floor_us", lambda *limits: large).endswith(
+        "it must return a number that a float can hold, up to 1.8e308, not a larger one"
+    )
+
+
 def test_nan_as_a_number_is_just_wrong():
     message = message_of("floor_us", lambda *limits: float("nan"))
     assert "microseconds is nan, expected 23.8551.\nEvery number of microseconds is NaN" in message

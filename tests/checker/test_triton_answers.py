@@ -40,6 +40,19 @@ def unpack_tile(words, field: tl.constexpr, NBITS: tl.constexpr):
     return (words >> (NBITS * field)) & ((1 << NBITS) - 1)
 
 
+def test_a_doubt_is_told_only_beside_an_output_without_a_name():
+    def unpack_tile(words, field: tl.constexpr, NBITS: tl.constexpr):
+        return (words >> (4 * field)) & 15
+
+    def without_a_name(words, field: tl.constexpr, NBITS: tl.constexpr):
+        return ((words >> (4 * field)) & 15) ^ (5 * (NBITS != 4))
+
+    undefined = "A GPU leaves that undefined"
+    named = message_of("unpack_tile", unpack_tile)
+    assert "exactly what comes out when" in named and undefined not in named
+    assert undefined in message_of("unpack_tile", without_a_name)
+
+
 @pytest.mark.parametrize("name", TRITON)
 def test_a_stub_is_not_run(name):
     def answer():

@@ -10,6 +10,7 @@ from gemlite_lab.checker.mistakes.model import Mistake
 
 CLAMPED = "clamped to 65504, the largest half; fp32 holds larger ones"
 GROUP_0 = "group 0 is taken for all weights"
+GROUP_0_OF_TILES = f"{GROUP_0}, as where GROUP divides the number of a tile, or the stride, not a k"
 _LARGEST_HALF = torch.finfo(torch.float16).max
 
 

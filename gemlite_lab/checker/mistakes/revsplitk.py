@@ -42,6 +42,7 @@ def _mistakes_of(case):
         "every k of a tile takes the group of its first": tile * layout.tile // size,
     }  # fmt: skip
     groups |= products.shifted_groups(right, last)
+    groups[products.GROUP_0_OF_TILES] = groups.pop(products.GROUP_0)
     inside = k - tile * layout.tile
     places = {
         "the second tile of a pair is taken from the place of the first":

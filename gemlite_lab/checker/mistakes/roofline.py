@@ -7,6 +7,8 @@ import torch
 from gemlite_lab.checker.mistakes.formulas import named, rounded
 from gemlite_lab.checker.mistakes.model import Model
 
+_DENSE_FP16_TFLOPS = 989, 989.4, 989.5, 990, 1979, 312, 165, 125, 67, 1000  # that people know
+
 
 def _roofline_parts(case):
     return {
@@ -93,6 +95,11 @@ def _roofline_mistakes(case):
             "the limit of the memory is divided by 1e12; in GFLOP/s it is divided by 1e3": 1e-12,
             "a GB is taken as 2**30 bytes; in GB/s it is 1e9": 2**30 / 1e12,
             "a TFLOP is taken as 1024 GFLOP; it is 1e3": 1 / 1024,
+        },
+        "matmul_tflops": {
+            f"matmul_tflops is not used, and the limit of the arithmetic is {tflops:g} TFLOP/s":
+                tflops
+            for tflops in _DENSE_FP16_TFLOPS
         },
         "limit": {
             "the higher of the two limits is taken": max,

@@ -130,6 +130,8 @@ def _mistakes_of(case):
                 lambda x, scales: x / (scales * 127) * 127,
             "x is multiplied by 127 before it is divided, and large x become infinite":
                 lambda x, scales: (x * 127 / (scales * 127)).clamp(-127, 127),
+            "x is multiplied by 127 before it is divided, and the code of infinity is 0 here":
+                lambda x, scales: x * 127 / (scales * 127),
             "the scale is divided by x; x is divided by the scale": lambda x, scales: scales / x,
             "x is divided by a scale that is not rounded yet, not by the float32 one returned":
                 lambda x, scales: x.double() / (x.double().abs().amax(1, keepdim=True) / 127),

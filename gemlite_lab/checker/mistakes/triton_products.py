@@ -4,10 +4,6 @@ import torch
 
 from gemlite_lab.checker.mistakes import dense, products
 
-_GROUP_0_OF_TILES = (
-    f"{products.GROUP_0}, as where GROUP divides the number of a tile, or the stride, not a k"
-)
-
 
 def _padded(values, length):
     return torch.nn.functional.pad(values.double(), (0, length - values.shape[1]))
@@ -155,7 +151,7 @@ def _mistakes_of_scales(case):
             (turn * (splits + 1) + split) * block // size,
     }  # fmt: skip
     groups |= products.shifted_groups(right, right.max())
-    groups[_GROUP_0_OF_TILES] = groups.pop(products.GROUP_0)
+    groups[products.GROUP_0_OF_TILES] = groups.pop(products.GROUP_0)
     places = {
         "every split begins at tile 0": ((turn * splits * block) + torch.arange(block)).flatten(),
         "a turn goes on by one tile, not by SPLIT_K tiles":
