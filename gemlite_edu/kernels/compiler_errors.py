@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from gemlite_edu.kernels.ended_names import where_the_name_ended
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.first_mistakes import advice_on_first_mistake, line_without_its_end
 from gemlite_edu.kernels.holes import without_first_newline
@@ -60,9 +61,12 @@ def explain_compiler_error(output, replace=None, kernel=""):
     line = line_without_its_end(message, lines, int(line)) if is_own else line
     own = lines[line - 1].strip() if is_own else ""
     quoted = f"\n    {own}" if own else ""
-    message = explain_unknown_name(
-        message, own or _quoted_line(output), in_hole=bool(texts)
-    ) or without_foreign_suggestion(message, kernel)
+    ended = where_the_name_ended(message, lines[: line - 1]) if is_own else None
+    message = (
+        ended
+        or explain_unknown_name(message, own or _quoted_line(output), in_hole=bool(texts))
+        or without_foreign_suggestion(message, kernel, own)
+    )
     message = _with_names_of_cuda(message) + _hint(message, own, texts)
     if texts and file_name not in texts:
         message += f" (that line is not yours: it uses your {', '.join(texts)})"

@@ -56,7 +56,16 @@ _ADVICE = (
         r"invalid operands of types '[^']*\*'|invalid operands of types '[^']*' and '[^']*\*'",
         "a pointer is the address of all elements: x[i] is one of them",
     ),
-    (r"conversion from '[^']*\*' to", "a pointer is no number: x[i] is one of its elements"),
+    (
+        r"conversion from '[^']*\*'.* to.*\n(?:const )?u?int\w* (\w+) = \w+ \+",
+        "an address goes into a pointer: the * stands behind its type, const uint32_t* row",
+    ),
+    (r"conversion from '[^']*\*'.* to", "a pointer is no number: x[i] is one of its elements"),
+    (
+        r"cannot convert '[^']*\*' to '(float|int|uint32_t|half)'",
+        "a pointer is the address of all elements: x[i] is one of them",
+    ),
+    (r"no match for 'operator.*'Word'", "it takes one of the two: word.low or word.high"),
     (
         r"no matching function for call to '__shfl",
         "a shuffle takes the mask, the value and the distance: (0xffffffff, value, 16)",

@@ -32,6 +32,7 @@ from gemlite_lab.checker.four_codes import FOUR_CODES
 from gemlite_lab.checker.fragment_shape import FRAGMENT_SHAPE
 from gemlite_lab.checker.fused_gemv import FUSED_GEMV
 from gemlite_lab.checker.gemv_revsplitk import GEMV_REVSPLITK
+from gemlite_lab.checker.given_text import refuse_text_as_given
 from gemlite_lab.checker.integer_dot import INTEGER_DOT_EXERCISES
 from gemlite_lab.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
 from gemlite_lab.checker.mma_rows import MMA_ROWS
@@ -156,12 +157,13 @@ def _built_ahead(exercise, answer, cases, device):
 def hint(name, level=1):
     """Print hint 1, 2 or 3 for exercise `name`. Later hints say more; none shows the code.
 
-    For any other level it prints which levels there are.
+    Hint 1 names the easier starts too, where there are some. For any other level it prints which
+    levels there are.
     """
     hints = dict(enumerate(_find(name).hints, 1))
     if level in hints:
         print(hints[level])
-        if has_rungs(name):
+        if level == 1 and has_rungs(name):
             print(_RUNGS.format(name))
     else:
         print(f'{name} has hints 1 to {len(hints)}: hint("{name}", {len(hints)}) says the most')
@@ -180,6 +182,7 @@ def _check_kind(exercise, answer):
             raise TypeError(f"{exercise.name} must be the text of a CUDA function, got {came}")
         refuse_stub(exercise.name, answer)
         refuse_unfinished_rung(exercise, answer)
+        refuse_text_as_given(exercise, answer)
     elif not callable(answer):
         raise TypeError(f"{exercise.name} must be a function, got {type(answer).__name__}")
     elif (getattr(answer, "__module__", None) or "").split(".")[0] in _OWN_PACKAGES:

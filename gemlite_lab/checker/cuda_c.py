@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from gemlite_lab.checker.exercise import CheckFailed
 from gemlite_lab.checker.small_kernels import SmallKernel
 
 _BEYOND_16_BITS = 65_664
@@ -70,6 +71,16 @@ def _codes_in(words, N):
 def _lane_sums(x, N):
     lanes = x.view(-1, 32)
     return lanes[:, 0] + lanes[:, 16]
+
+
+def _judge_reads_of_tile(report, case):
+    loads, _ = report.total("shared", "load")
+    has_barrier = len(report.phases) > 1  # without one a compiler need not load what it stored
+    if has_barrier and not loads:
+        raise CheckFailed(
+            "cuda_reverse gives the right numbers without reading tile: read them from there, "
+            "since this exercise is about it"
+        )
 
 
 _ROWS = (
@@ -200,6 +211,7 @@ _ROWS = (
         right=lambda x, N: x.view(-1, 64).flip(1).flatten(),
         launches=((64, 64 * 5), (64, 64), (64, 64 * 260)),
         teaches="__syncthreads",
+        judge=_judge_reads_of_tile,
         hints=(
             "Your thread needs what another thread of its block has put into the array.",
             "No thread may read before all have written: that takes one statement.",

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_edu.runners.simulator.undefined_sentences import ORDER
+from gemlite_lab.checker.doubts_of_exercises import OF_EXERCISE, OF_GROUPS
 from gemlite_lab.checker.exercise import CheckFailed, NotYet
 from gemlite_lab.checker.unfinished import text_of_python
 
@@ -26,14 +27,19 @@ _READ_OTHERWISE = (
     ),
     (_POWER, f"{_XOR}1 << n"),
     (
-        r"\b(for|if)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*;\s*\{?\s*$",
-        "the semicolon behind the ) ends it: the block below is not its own",
+        r"\b(for|if)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*;",
+        "the semicolon behind the ) ends it: the statement behind is not its own",
     ),
     (
         r"^\s*(?:float|half|int|X_T)\s+\w+(?:\[[^\]]*\])+\s*;",
         _OWN_ARRAY,
     ),
-    (r"\b__shfl\w*\(\s*(?!FULL_WARP|0x|~|-1|\w*mask)", ORDER),
+    (r"\b__shfl\w*\(\s*(?!FULL_WARP|0x|~|-1|\w*mask|\d+u?\s*,.*,\s*\d+\s*\))", ORDER),
+    (
+        r"\b__shfl\w*\(\s*\d{1,5}u?\s*,.*,\s*\d+\s*\)",
+        "the mask has a bit for each lane that takes part: 1 names lane 0 alone, and 0xffffffff "
+        "all 32",
+    ),
     (
         r"\b__shfl\w*\(\s*[^,()]+,\s*(\d+|\w*(offset|delta|distance|step)\w*)\s*,",
         f"offset and value are exchanged: {ORDER}",
@@ -45,28 +51,20 @@ _READ_OTHERWISE = (
         "whole numbers divide to a whole number, here 0: write 1.0f / 2",
     ),
 )
-# Lines of a lesson's kernel of 8 bits, which the exercise asks for with 4.
-_OF_EIGHT_BITS = (
-    (r"\b128\b", "at 8 bits a tile is 128 wide; a word of 4-bit codes has 8 of them, for 32 lanes"),
-    (r"word\s*>>\s*24\b|&\s*(255|0x[fF]{2})\b", "this takes 8 bits of the word; a code has 4"),
-)
-_OF_ROWS = (
-    (r"\bi\s*[/%]\s*N\b", "a row has K elements: i / K is the row, and i % K the column"),
+_SHIFTS_OF_PYTHON = (
     (
-        r"\*\s*\(?\s*1\.0*f?\s*/\s*K\b",
-        "1.0f / K is rounded, so that the product may end below a whole number: i / K is exact",
+        r"<<\s*\d+\s*\+\s*[A-Za-z]",
+        "+ comes before <<: put each shift in parentheses, or join the numbers by |",
     ),
+    (r"<<\s*\d+\s*\)?\s*&.*<<", "& keeps only the bits that both have: | joins the numbers"),
 )
-_OF_PAIRS = ((r"<<\s*4\s*&", "& keeps the bits that both have, here none: | puts them together"),)
-_OF_EXERCISE = {
-    **dict.fromkeys(("fused_gemv", "climb", "dequant_dot_4bit"), _OF_EIGHT_BITS),
-    "cuda_row_column": _OF_ROWS,
-    "cuda_pack": _OF_PAIRS,
-}
 _BLOCK_OR_DECLARED = re.compile(
     r"[{}]|\b(?:float|double|half|X_T|SUM_T|u?int(?:32_t)?)\s+(\w+)\s*=[^=]"
 )
 _BARRIER = re.compile(r"\b(?:__syncthreads|stage_to_shared)\s*\(")
+_HEAD_OF_IF = r"\s*(?:else\s+)?if\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*"
+_IF_ALONE = re.compile(_HEAD_OF_IF)
+_IF_BEFORE_A_BARRIER = re.compile(rf"^{_HEAD_OF_IF}\{{?\s*(?:__syncthreads|stage_to_shared)\s*\(")
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
 
@@ -85,7 +83,9 @@ def doubtful_lines_named(exercise, answer):
         if "XOR" in str(error):
             raise
         if not exercise.is_kernel:
-            doubts = powers_as_xor(text_of_python(getattr(answer, "fn", answer)), "#", "2**n")
+            text = text_of_python(getattr(answer, "fn", answer))
+            doubts = powers_as_xor(text, "#", "2**n")
+            doubts += [] if "exactly what" in str(error) else doubtful_shifts(text)
         elif "exactly what comes out when" in str(error):
             doubts = powers_as_xor(answer, "//", "1 << n")
         else:
@@ -108,16 +108,28 @@ def powers_as_xor(text, comment, power):
     ]
 
 
+def doubtful_shifts(text):
+    """Sentences about the lines of a Python text that do not join shifted numbers."""
+    lines = [line.partition("#")[0] for line in text.strip("\n").splitlines()]
+    return [
+        f"Look at line {number}, {line.strip()}\n{says}."
+        for number, line in enumerate(lines, 1)
+        for pattern, says in _SHIFTS_OF_PYTHON
+        if re.search(pattern, line)
+    ]
+
+
 def doubtful_lines(text, exercise=None):
     """Sentences about the lines of a learner's CUDA text that may not do what they look like."""
     lines = [_COMMENT.sub("", line) for line in text.strip("\n").splitlines()]
     doubts = [
         (number, says)
         for number, line in enumerate(lines, 1)
-        for pattern, says in (*_READ_OTHERWISE, *_OF_EXERCISE.get(exercise, ()))
+        for pattern, says in (*_READ_OTHERWISE, *OF_EXERCISE.get(exercise, ()))
         if re.search(pattern, line)
     ]
-    doubts += [*_declared_again(lines), *_barriers_in_an_if(lines)]
+    doubts += [*_declared_again(lines), *_barriers_in_an_if(lines), *_returns_above_one(lines)]
+    doubts += _strides_of_one_code(lines) if OF_EXERCISE.get(exercise) is OF_GROUPS else []
     return [
         f"Look at line {number}, {lines[number - 1].strip()}\n{says}." for number, says in doubts
     ]
@@ -135,7 +147,7 @@ def _declared_again(lines):
                 declared = {name: place for name, place in declared.items() if place[0] <= depth}
             elif outer and outer[0] < depth:
                 says = (
-                    f"this is a new {name}, which ends with its block; that of line {outer[1]} is"
+                    f"this is a new {name}, which ends with its braces; that of line {outer[1]} is"
                 )
                 doubts.append((number, f"{says} another: leave the type out to assign to it"))
             else:
@@ -144,10 +156,15 @@ def _declared_again(lines):
 
 
 def _barriers_in_an_if(lines):
-    """(line, sentence) for each barrier in a block that an if opens."""
+    """(line, sentence) for each barrier in an if, whether braces open it or not."""
     doubts, opened = [], []
     for number, line in enumerate(lines, 1):
-        if _BARRIER.search(line) and any(re.search(r"\bif\b", outer) for outer in opened):
+        above = lines[number - 2] if number > 1 else ""
+        is_own = _IF_BEFORE_A_BARRIER.search(line) or (
+            re.match(r"\s*__syncthreads\s*\(", line) and _IF_ALONE.fullmatch(above)
+        )
+        in_braces = _BARRIER.search(line) and any(re.search(r"\bif\b", outer) for outer in opened)
+        if is_own or in_braces:
             says = "this waits for all threads of the block, and those that skip the if never come"
             doubts.append((number, says))
         for brace in re.findall("[{}]", line):
@@ -156,3 +173,27 @@ def _barriers_in_an_if(lines):
             elif opened:
                 opened.pop()
     return doubts
+
+
+def _returns_above_one(lines):
+    """(line, sentence) for each return in an if above a barrier."""
+    barriers = [number for number, line in enumerate(lines, 1) if _BARRIER.search(line)]
+    says = "the threads that return here take no part in line {}, which all threads of a block meet"
+    return [
+        (number, says.format(barriers[-1]))
+        for number, line in enumerate(lines, 1)
+        if barriers and number < barriers[-1] and re.search(r"\bif\s*\(.*\breturn\s*;", line)
+    ]
+
+
+def _strides_of_one_code(lines):
+    """(line, sentence) for each loop that goes on by 1 around a call of dequant_dot."""
+    calls = [number for number, line in enumerate(lines, 1) if "dequant_dot(" in line]
+    stride = "dequant_dot takes CODES_PER_GROUP codes at once"
+    return [
+        (number, f"{stride}: where j stands for a code, it goes on by as many")
+        for number, line in enumerate(lines, 1)
+        if calls
+        and number <= calls[-1]
+        and re.search(r"\bfor\s*\(.*(?:\+\+\s*j|j\s*\+\+|j\s*\+=\s*1)\b", line)
+    ]

@@ -108,8 +108,9 @@ PACK_SPARSE = Exercise(
     hints=(
         "Pad K to whole tiles of 256, then reshape so that the two of a pair lie in an axis of "
         "their own, of length 2. Pad `kept` as well.",
-        "(N, tiles, 4, 2, 32) has the pair of a word, first or second, and the lane. Choose a code "
-        "with torch.where; the position is that of the first in `kept`, times 128.",
+        "Reshape to (N, tiles, 4, 2, 32): the axis of 4 is the pair in a word, that of 2 is first "
+        "or second, that of 32 is the lane. Choose a code with torch.where; bit 7 says whether the "
+        "first is kept, so it is `kept` of the first, times 128.",
         "The byte of pair p goes left by 24 - 8 * p, as int32 and not as uint8 or bool.",
     ),
     cases=_cases,

@@ -54,16 +54,21 @@ def _run(answer, row, device):
     returned = answer.run(results, [(lane, row.K) for lane in range(WARP_SIZE)])
     steps = torch.full((WARP_SIZE, row.words), _NEVER)
     for lane, listed in enumerate(returned):
-        step_of = _steps_of_words(f"{_NAME}({lane}, {row.K})", listed, row.words)
+        step_of = _steps_of_words(lane, listed, row)
         steps[lane, list(step_of)] = torch.tensor(list(step_of.values()), dtype=steps.dtype)
     return steps
 
 
-def _steps_of_words(call, listed, count):
+def _steps_of_words(lane, listed, row):
     """{word: step} of a lane. Raises CheckFailed for a word outside the row, or taken twice."""
-    step_of = {}
-    for step, word in enumerate(_word_numbers(call, listed)):
-        _check_word(call, step, word, count)
+    call, step_of = f"{_NAME}({lane}, {row.K})", {}
+    words = _word_numbers(call, listed)
+    for step, word in enumerate(words):
+        if not 0 <= word < row.words:
+            raise CheckFailed(
+                f"{call} takes word {word} in step {step}, which is not in the row: it has "
+                f"{row.words} words, 0 to {row.words - 1}{_of_too_many_steps(lane, words, row)}"
+            )
         if word in step_of:
             raise CheckFailed(
                 f"{call} takes word {word} twice, in steps {step_of[word]} and {step}: its "
@@ -90,12 +95,15 @@ def _is_whole(word):
     return type(word) is float and word.is_integer()
 
 
-def _check_word(call, step, word, count):
-    if not 0 <= word < count:
-        raise CheckFailed(
-            f"{call} takes word {word} in step {step}, which is not in the row: it has {count} "
-            f"words, 0 to {count - 1}"
-        )
+def _of_too_many_steps(lane, words, row):
+    """How many steps the row has, where each word is right but for there being too many."""
+    steps = row.words // WARP_SIZE
+    if len(words) <= steps or words != [lane + WARP_SIZE * step for step in range(len(words))]:
+        return ""
+    return (
+        f". A step takes {WARP_SIZE} words of 8 codes, 256 codes: K = {row.K} needs {steps} "
+        f"step{'s' * (steps > 1)}, rounded up, and {len(words)} are taken"
+    )
 
 
 def _short(listed):

@@ -7,7 +7,7 @@ import torch
 
 from gemlite_edu.kernels.errors import KernelFault
 from gemlite_lab import CheckFailed, check
-from gemlite_lab.checker.doubtful_lines import doubtful_lines
+from gemlite_lab.checker.doubtful_lines import doubtful_lines, doubtful_shifts
 
 RIGHT = sorted((Path(__file__).parent.parent / "right").glob("*/*.cu"))
 
@@ -38,6 +38,17 @@ RIGHT = sorted((Path(__file__).parent.parent / "right").glob("*/*.cu"))
         ("if (n < N) {\n  y[n] = 0.0f;\n}\n__syncthreads();", None),
         ("y[n] = 1.0f / 2 * x[1];", None),
         ("flags ^= 2; a = b ^ c;", None),
+        ("if (i < N); y[i] = x[i];", "the statement behind is not its own"),
+        ("if (f(i) < N) y[i] = x[i];", None),
+        ("sum += __shfl_down_sync(1, sum, 16);", "1 names lane 0 alone, and 0xffffffff all 32"),
+        ("sum += __shfl_down_sync(4294967295, sum, 16);", None),
+        ("if (threadIdx.x < 32) __syncthreads();", "that skip the if never come"),
+        ("if (n < N) { __syncthreads(); }", "that skip the if never come"),
+        ("  if (n < N)\n    __syncthreads();", "that skip the if never come"),
+        ("if (n < N) y[n] = 0.0f;\n__syncthreads();", None),
+        ("if (n >= N) return;\nstage_to_shared(x, x_shared, K, K);", "take no part in line 2"),
+        ("__syncthreads();\nif (n >= N) return;", None),
+        ("if (n < N) { y[n] = 0.0f; }\n__syncthreads();", None),
     ],
 )
 def test_a_line_that_c_reads_otherwise_is_quoted(line, says):
@@ -85,9 +96,61 @@ def test_a_power_as_xor_is_pointed_out_in_python_too_and_beside_a_named_mistake(
         check("dequant_dot", named)
 
 
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ("word = a << 24 + b << 16 + c << 8 + d", "+ comes before <<"),
+        ("word = (a << 24) + (b << 16) + c", None),
+        ("word = a << 24 & b << 16 & c", "& keeps only the bits that both have"),
+        ("word = (a & 255) << 24 | b << 16", None),
+        ("tiles << 32 - nbits * 8 + 4", None),
+    ],
+)
+def test_a_line_of_python_that_does_not_join_its_numbers_is_quoted(line, says):
+    doubts = doubtful_shifts(line)
+    assert says in doubts[0] if says else not doubts
+
+
 def test_a_line_of_the_lessons_8_bits_is_pointed_out_where_4_are_asked_for():
     assert "a tile is 128 wide" in doubtful_lines("int tiles = ceil_div(K, 128);", "fused_gemv")[0]
     assert not doubtful_lines("int tiles = ceil_div(K, 128);", "dequant_dot")
+
+
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ("int low = (word.low >> (30 - 2 * j)) & 3;", "its first code begins at bit 62"),
+        ("const uint32_t low = word.low;", "its first code begins at bit 62"),
+        ("int low = word.low >> (62 - 2 * j);", "without & 3 the codes above it stay in"),
+        ("int high = word.high >> (31 - j);", "without & 1 the codes above it stay in"),
+        ("int low = (word.low >> (62 - 2 * j)) & 3;", None),
+        ("uint64_t low = word.low;", None),
+        ("int high = (word.high >> 31 - j) % 2;", None),
+    ],
+)
+def test_the_planes_have_doubtful_lines_of_their_own(line, says):
+    doubts = doubtful_lines(line, "dequant_dot_planes")
+    assert says in doubts[0] if says else not doubts
+
+
+@pytest.mark.parametrize(
+    "line, says",
+    [
+        ("const int s = scales[group];", "the scale is put in an integer"),
+        ("sum += dequant_dot(word << j, x, zero);", "moves it by j codes"),
+        ("sum += dequant_dot(word << W_NBITS * j, x, zero);", None),
+        ("uint32_t code = word >> (28 - W_NBITS * j);", "without & CODE_MASK the codes above"),
+        ("sum += ((word >> 28) - zero) * to_float(x[j * WARP_SIZE]);", None),
+        ("int group = (k + threadIdx.x % 32 + j * 32) / GROUP_SIZE;", "lane is not added again"),
+        ("int group = (word_in_row + j * WARP_SIZE) / GROUP_SIZE;", "counts words"),
+        ("for (int j = 0; j < 8; ++j) sum += dequant_dot(word, x, 0);", "it goes on by as many"),
+        ("for (int j = 0; j < 8; j += 2) sum += dequant_dot(word, x, 0);", None),
+        ("for (int j = 0; j < 8; ++j) sum += x[j];", None),
+    ],
+)
+def test_groups_have_doubtful_lines_of_their_own(line, says):
+    doubts = doubtful_lines(line, "scaled_dot")
+    assert says in doubts[0] if says else not doubts
 
 
 def test_what_the_simulator_says_of_a_line_is_not_said_again():

@@ -177,8 +177,9 @@ def test_what_is_not_there_is_answered_with_what_there_is(name, which, said):
         rung(name, which)
 
 
-def test_hints_name_the_rungs_where_there_are_any(capsys):
+def test_the_first_hint_names_the_rungs_where_there_are_any(capsys):
     hint("pack", 1)
     assert 'rung("pack", "blanks")' in capsys.readouterr().out
+    hint("pack", 2)
     hint("cuda_index", 1)
     assert "rung(" not in capsys.readouterr().out

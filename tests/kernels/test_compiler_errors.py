@@ -103,6 +103,10 @@ __global__ void mine(const float* x, float* y, int N) {
         ("uint32 j = i; y[j] = x[i];", "without a sign a uint32_t"),
         ("__shared__ tile[32][33];", "the type is missing: __shared__ float a[8][9]"),
         ("extern __shared__ tile[32][33];", "without extern where the size is known"),
+        ("pow2 = i / N;", "the line that makes a variable says its type"),
+        ("row = i / N;", "the line that makes a variable says its type"),
+        ("const int at = x + i;", "an address goes into a pointer: the * stands behind its type"),
+        ("y[i] = fmaxf(x, 0.0f);", "a pointer is the address of all elements"),
     ],
 )
 def test_the_first_mistakes_in_c_are_explained_on_their_own_line(line, advice):
@@ -112,6 +116,24 @@ def test_the_first_mistakes_in_c_are_explained_on_their_own_line(line, advice):
     said = str(caught.value)
     assert said.startswith("mine, line 3: ") and said.endswith(f"\n    {line}")
     assert advice in said and "Sim" not in said
+
+
+@pytest.mark.parametrize(
+    "made", ["{ int group = 3; }", "for (int group = 0; group < 3; ++group);", "{ float group; }"]
+)
+def test_a_name_used_behind_its_braces_is_said_to_have_ended(made):
+    output = "mine:3:3: error: 'group' was not declared in this scope; did you mean 'groups'?"
+    text = f"void f(int groups) {{\n{made}\nreturn group;\n}}"
+    said = str(explain_compiler_error(output, {"mine": text}, text))
+    assert "scope (group ends with the braces or the loop in which line 2 makes it)\n" in said
+    no_such = text.replace("group;\n", "grip;\n").replace(made, "")
+    assert "ends with" not in str(explain_compiler_error(output, {"mine": no_such}, no_such))
+
+
+def test_a_word_of_two_numbers_is_told_from_one():
+    output = "mine:1:1: error: no match for 'operator>>' (operand types are 'Word' and 'int')"
+    said = str(explain_compiler_error(output, {"mine": "int low = word >> 2;"}))
+    assert "(it takes one of the two: word.low or word.high)" in said
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,16 @@ def _index(index, *words):
     declared = re.sub(r"^(const )?Sim\w+(<.*>)? ", r"\1half, half2 or alike ", declared)
     return (
         f"uses index {index} of an array declared as {declared}, whose indices go from 0 to {last}"
+        + _below_zero(int(index))
     )
+
+
+def _below_zero(index):
+    """What index a number without a sign was to be; empty if it was not below 0."""
+    for bits in (32, 64):
+        if 2 ** (bits - 1) <= index < 2**bits:
+            return f" (that is {index - 2**bits} in a number without a sign, as threadIdx.x is)"
+    return ""
 
 
 def _object():

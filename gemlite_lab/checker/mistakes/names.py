@@ -14,6 +14,7 @@ from gemlite_lab.checker.mistakes.lane_sums import LANE_SUMS
 from gemlite_lab.checker.mistakes.mxfp4 import MXFP4
 from gemlite_lab.checker.mistakes.packing import PACK, UNPACK
 from gemlite_lab.checker.mistakes.pairs import PAIR, PAIR_TABLE
+from gemlite_lab.checker.mistakes.plane_dots import PLANE_DOT
 from gemlite_lab.checker.mistakes.revsplitk import REVSPLITK
 from gemlite_lab.checker.mistakes.roofline import ROOFLINE
 from gemlite_lab.checker.mistakes.sparse_dots import SPARSE_DOT
@@ -50,6 +51,7 @@ MODELS = {
     "dequant_dot": WORD_DOT,
     "dequant_dot_4bit": WORD_DOT,
     "dequant_dot_2bit": WORD_DOT,
+    "dequant_dot_planes": PLANE_DOT,
     "fused_gemv": WHOLE_GEMV,
     "climb": WHOLE_GEMV,
     "scaled_dot": GROUPED_DOT,

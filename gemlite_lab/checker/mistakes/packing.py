@@ -217,6 +217,8 @@ def combining_mistakes():
     combined = {
         "the codes are shifted while still uint8, so that bits above the eighth are lost":
             lambda p: by_or(p & 255),
+        "the codes are shifted while int8, so that bits above the eighth are lost, and the eighth "
+        "fills all above it": lambda p: by_or(((p & 255) ^ 128) - 128),
         "the codes are shifted while int16, so that bits above the sixteenth are lost, and the "
         "sixteenth fills all above it": lambda p: by_or(((p & 0xFFFF) ^ 0x8000) - 0x8000),
         "every word is shifted one bit too far to the left": lambda p: by_or(p) << 1,
@@ -227,6 +229,8 @@ def combining_mistakes():
     finished = {
         "the words are put in float32, which holds 24 bits":
             lambda w: _as_int32((w & ALL_BITS).float()),
+        "the words are put in float32, which holds 24 bits, and those beyond int32 become -2**31":
+            lambda w: _beyond_int32_as_its_least((w & ALL_BITS).float()),
         "words with the highest bit set lose their sign, as by abs": lambda w: w.abs(),
         "words with the highest bit set, which are negative, are clamped to 0":
             lambda w: w.clamp(min=0),
@@ -245,6 +249,10 @@ def combining_mistakes():
 def _as_int32(numbers):
     words = numbers.long() & ALL_BITS
     return words - (words >> 31 << 32)
+
+
+def _beyond_int32_as_its_least(numbers):
+    return torch.where(numbers >= 2.0**31, -(2.0**31), numbers).long()
 
 
 UNPACK = Model(_parts_of_unpack, _mistakes_of_unpack, _codes, ("words",), axis=0)

@@ -111,6 +111,10 @@ def _position_mistakes():
             _places(j, j + 4),
         "the second of pair p is taken 16 x behind the first; it is WARP_SIZE behind":
             torch.stack([2 * j * WARP_SIZE + i + torch.arange(WARP_SIZE) for i in (0, 16)]),
+        "2 * p, the place of the first of pair p, is not multiplied by WARP_SIZE":
+            torch.stack([2 * j + i + torch.arange(WARP_SIZE) for i in (0, WARP_SIZE)]),
+        "the two of a pair lie 64 apart, as in the trial of the lesson; a pair is 2 * p and "
+        "2 * p + 1": _places(j + j // 2 * 2, j + j // 2 * 2 + 2),
         "every pair meets the x of the first one": _places(0 * j, one),
         "the first and the second x of each pair are exchanged": _places(2 * j + 1, 2 * j),
         "every pair meets the x of its first weight, whichever is kept": _places(2 * j, 2 * j),
