@@ -1,7 +1,7 @@
 """Thirty and more made submissions: right ones, wrong ones of the bank, broken and hostile ones.
 
 Each is a function of the student's folder, and `POINTS` says what each earns. Few exercises, and
-cheap ones, keep the processor free: unpack (15 points), cuda_index and cuda_guard (2 each).
+cheap ones, keep the processor free: unpack, cuda_index and cuda_guard.
 """
 
 import json
@@ -12,10 +12,12 @@ from pathlib import Path
 import nbformat
 
 from gemlite_lab.checker.wrong_answers import wrong_answers_to
+from gemlite_lab.classroom.plan import units_of
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
-UNPACK, INDEX, GUARD = 15, 2, 2
+WORTH = {task.name: task.points for unit in units_of(1) for task in unit.tasks}
+UNPACK, INDEX, GUARD = (WORTH[name] for name in ("unpack", "cuda_index", "cuda_guard"))
 PYTHON, CUDA = "02_bitpacking_exercises.ipynb", "03_cuda_c_exercises.ipynb"
 HEAD = "import torch\n\nfrom gemlite_lab import check"
 
