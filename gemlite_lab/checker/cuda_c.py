@@ -1,62 +1,22 @@
 """Exercises of the lesson cuda_c: ten small kernels, one row each."""
 
-import math
-
 import torch
 
+from gemlite_lab.checker.cuda_c_numbers import (
+    POWERS,
+    RATIOS,
+    TRIPLES,
+    floats,
+    halves,
+    integers,
+    quarters,
+    summands,
+    with_rare,
+)
 from gemlite_lab.checker.exercise import CheckFailed
 from gemlite_lab.checker.small_kernels import SmallKernel
 
 _BEYOND_16_BITS = 65_664
-
-
-def _quarters(bits, shape=lambda *sizes: sizes):
-    """Multiples of 1/4, not 0, of so many bits."""
-
-    def draw(generator, *sizes):
-        numbers = torch.randint(1, 2**bits, shape(*sizes), generator=generator)
-        return numbers * _signs(generator, numbers) / 4
-
-    return draw
-
-
-def _summands(generator, N, K):
-    """Multiples of 1/4 of so many bits that a sum of K of them is exact in any order."""
-    deviations = 8 * math.sqrt(K)  # a sum so far from 0 is none that anybody will see
-    return _quarters(24 - math.ceil(math.log2(deviations)))(generator, N, K)
-
-
-def _floats(generator, N):
-    """Numbers of 24 bits, from 1/2 to 2^19 in size; most sums of two need more bits."""
-    numbers = torch.randint(2**22, 2**23, (N,), generator=generator) * 2 + 1
-    exponents = torch.randint(-24, -4, (N,), generator=generator)
-    return (numbers * _signs(generator, numbers)).float() * 2.0**exponents
-
-
-def _signs(generator, like):
-    return torch.randint(0, 2, like.shape, generator=generator) * 2 - 1
-
-
-def _integers(low, high, dtype=torch.int32, shape=lambda *sizes: sizes):
-    """Whole numbers from low to high."""
-
-    def draw(generator, *sizes):
-        return torch.randint(low, high + 1, shape(*sizes), generator=generator).to(dtype)
-
-    return draw
-
-
-def _halves(*large):
-    """Multiples of 1/16 as halves; two of seven numbers are near the large ones, in turn."""
-
-    def draw(generator, N):
-        numbers = torch.randint(-900, 901, (N,), generator=generator) / 16
-        near = torch.randint(0, 50, (2, N), generator=generator) / 2
-        for first, number in enumerate(large):
-            numbers[3 * first :: 7] = number + near[first, 3 * first :: 7]
-        return numbers.half()
-
-    return draw
 
 
 def _fused(a, b, c, N):
@@ -87,7 +47,7 @@ _ROWS = (
     SmallKernel(
         name="cuda_index",
         parameters="const float* x, float* y, int N",
-        inputs={"x": _floats},
+        inputs={"x": floats},
         right=lambda x, N: 2 * x,
         launches=((64, 320), (32, 96), (128, _BEYOND_16_BITS)),
         hints=(
@@ -99,7 +59,7 @@ _ROWS = (
     SmallKernel(
         name="cuda_guard",
         parameters="const float* x, const float* z, float* y, int N",
-        inputs={"x": _floats, "z": _floats},
+        inputs={"x": floats, "z": floats},
         right=lambda x, z, N: x + z,
         launches=((64, 1000), (64, 1), (32, 77), (128, 4096)),
         hints=(
@@ -111,7 +71,10 @@ _ROWS = (
     SmallKernel(
         name="cuda_ratio",
         parameters="const int* total, const int* count, float* y, int N",
-        inputs={"total": _integers(-(2**24) + 1, 2**24 - 1), "count": _integers(2, 999)},
+        inputs={
+            "total": with_rare([total for total, _ in RATIOS], integers(-(2**24) + 1, 2**24 - 1)),
+            "count": with_rare([count for _, count in RATIOS], integers(2, 999)),
+        },
         right=lambda total, count, N: total.float() / count.float(),
         launches=((64, 200), (32, 33), (128, 4001)),
         hints=(
@@ -123,7 +86,11 @@ _ROWS = (
     SmallKernel(
         name="cuda_half",
         parameters="const half* a, const half* b, const half* c, half* y, int N",
-        inputs={"a": _halves(300, -300), "b": _halves(300, 300), "c": _halves(-60_000, 60_000)},
+        inputs={
+            "a": with_rare([a for a, _, _ in TRIPLES], halves(300, -300)),
+            "b": with_rare([b for _, b, _ in TRIPLES], halves(300, 300)),
+            "c": with_rare([c for _, _, c in TRIPLES], halves(-60_000, 60_000)),
+        },
         right=_fused,
         launches=((64, 200), (32, 33), (128, 4001)),
         hints=(
@@ -136,9 +103,9 @@ _ROWS = (
         name="cuda_row_column",
         parameters="const float* x, const float* scale, const float* bias, float* y, int N, int K",
         inputs={
-            "x": _quarters(9),
-            "scale": _quarters(9, lambda N, K: (N,)),
-            "bias": _quarters(9, lambda N, K: (K,)),
+            "x": with_rare(POWERS, quarters(9)),
+            "scale": with_rare(POWERS, quarters(9, lambda N, K: (N,))),
+            "bias": with_rare(POWERS, quarters(9, lambda N, K: (K,))),
         },
         right=lambda x, scale, bias, N, K: x * scale[:, None] + bias,
         launches=((64, 20, 20), (128, 7, 4701), (32, 20, 49), (64, 60, 41), (128, 300, 1)),
@@ -151,7 +118,7 @@ _ROWS = (
     SmallKernel(
         name="cuda_row_sum",
         parameters="const float* x, float* y, int N, int K",
-        inputs={"x": _summands},
+        inputs={"x": summands},
         right=lambda x, N, K: x.sum(1),
         launches=(
             (64, 70, 70),
@@ -170,7 +137,12 @@ _ROWS = (
     SmallKernel(
         name="cuda_field",
         parameters="const uint32_t* words, int* y, int N",
-        inputs={"words": _integers(-(2**31), 2**31 - 1, shape=lambda N: (-(-N // 8),))},
+        inputs={
+            "words": with_rare(
+                (0, -1, 0x01234567, -0x76543211, -(2**31), 2**31 - 1),
+                integers(-(2**31), 2**31 - 1, shape=lambda N: (-(-N // 8),)),
+            )
+        },
         right=_codes_in,
         launches=((64, 200), (32, 8), (128, 8203)),
         hints=(
@@ -182,7 +154,7 @@ _ROWS = (
     SmallKernel(
         name="cuda_pack",
         parameters="const uint8_t* codes, uint8_t* y, int N",
-        inputs={"codes": _integers(0, 15, torch.uint8, shape=lambda N: (2 * N,))},
+        inputs={"codes": integers(0, 15, torch.uint8, shape=lambda N: (2 * N,))},
         right=lambda codes, N: codes[::2] << 4 | codes[1::2],
         launches=((64, 200), (32, 33), (128, 4001)),
         hints=(
@@ -194,7 +166,7 @@ _ROWS = (
     SmallKernel(
         name="cuda_lanes",
         parameters="const float* x, float* y, int N",
-        inputs={"x": _floats},
+        inputs={"x": lambda generator, N: floats(generator, N, run=32)},
         right=_lane_sums,
         launches=((64, 640), (96, 288), (32, 32), (128, 4096)),
         teaches="__shfl",
@@ -207,7 +179,7 @@ _ROWS = (
     SmallKernel(
         name="cuda_reverse",
         parameters="const float* x, float* y, int N",
-        inputs={"x": _floats},
+        inputs={"x": floats},
         right=lambda x, N: x.view(-1, 64).flip(1).flatten(),
         launches=((64, 64 * 5), (64, 64), (64, 64 * 260)),
         teaches="__syncthreads",

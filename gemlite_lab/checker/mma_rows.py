@@ -1,10 +1,12 @@
 """Exercise of tensor_cores: write mma_rows, a product on tensor cores whose fragments lanes load.
 
-The numbers are small and whole, so that every order of the additions gives the same sums.
+For each k, W or x has numbers of 11 bits and the other one of 6, and all numbers of a row have one
+unit: every order of the additions gives the same sums.
 """
 
 import torch
 
+from gemlite_lab.checker.rare_numbers import among, scaled
 from gemlite_lab.checker.small_kernels import SmallKernel
 from gemlite_lab.lesson.mma import MMA
 
@@ -12,17 +14,31 @@ _ROWS_OF_A_WARP, _WARP_SIZE = 16, 32  # rows of W
 _ROWS_OF_X = 8
 
 
-def _halves(generator, rows, K):
-    return torch.randint(-60, 61, (rows, K), generator=generator).half()
+_SUBNORMAL, _LARGEST = 2**-24, 2**5  # the units of such halves
+_UNITS_OF_X = torch.tensor([1, 1, 1, _SUBNORMAL, 1, _LARGEST, 1, 1])
+
+
+def _numbers(generator, rows, K, has_11_bits):
+    """Whole numbers; some steps of 16 are all 0."""
+    largest = torch.where(has_11_bits, 2047, 60)
+    drawn = torch.randint(0, 2**31, (rows, K), generator=generator) % (2 * largest + 1) - largest
+    return among(drawn, [0], run=16)
+
+
+def _W(generator, N, K):
+    drawn = _numbers(generator, N, K, torch.arange(K) % 3 == 0).double()
+    return scaled(drawn, (_SUBNORMAL, _LARGEST), run=K).half()
+
+
+def _x(generator, N, K):
+    drawn = _numbers(generator, _ROWS_OF_X, K, torch.arange(K) % 3 != 0)
+    return (drawn * _UNITS_OF_X[:, None]).half()
 
 
 _KERNEL = SmallKernel(
     name="mma_rows",
     parameters="const half* W, const half* x, float* y, int N, int K",
-    inputs={
-        "W": lambda generator, N, K: _halves(generator, N, K),
-        "x": lambda generator, N, K: _halves(generator, _ROWS_OF_X, K),
-    },
+    inputs={"W": _W, "x": _x},
     right=lambda W, x, N, K: x.float() @ W.float().T,
     launches=((64, 96, 48), (32, 16, 16), (32, 64, 16), (128, 64, 272), (96, 48, 1040)),
     blocks=lambda threads, N, K: -(-N // _ROWS_OF_A_WARP * _WARP_SIZE // threads),

@@ -3,6 +3,7 @@
 import torch
 
 from gemlite_lab.checker.exercise import CheckFailed
+from gemlite_lab.checker.rare_numbers import FLOATS, among, scaled
 from gemlite_lab.checker.small_kernels import SmallKernel
 
 _PIECE = 64  # elements that a block of cuda_two_buffers stages in a turn
@@ -16,6 +17,10 @@ def _fractions(bits):
         return torch.randint(-(2**bits), 2**bits, shape, generator=generator) / 4
 
     return draw
+
+
+def _summands(generator, N, K):
+    return scaled(among(_fractions(15)(generator, N, K), [0]), (2**-60, 0, 2**40), run=K)
 
 
 def _reversed_sums(x, N, K):
@@ -59,7 +64,7 @@ def _judge_barriers(report, case):
 CUDA_TRANSPOSE = SmallKernel(
     name="cuda_transpose",
     parameters="const float* x, float* y, int N",
-    inputs={"x": lambda generator, N: _fractions(20)(generator, 32, N)},
+    inputs={"x": lambda generator, N: among(_fractions(20)(generator, 32, N), FLOATS)},
     right=lambda x, N: x.T.contiguous(),
     launches=((256, 96), (1024, 64), (128, 2080)),
     blocks=lambda threads, N: N // 32,
@@ -78,9 +83,9 @@ CUDA_TRANSPOSE = SmallKernel(
 CUDA_TWO_BUFFERS = SmallKernel(
     name="cuda_two_buffers",
     parameters="const float* x, float* y, int N, int K",
-    inputs={"x": _fractions(15)},
+    inputs={"x": _summands},
     right=_reversed_sums,
-    launches=((64, 5, 640), (64, 33, 128), (64, 1, 64), (64, 1, _BEYOND_16_BITS)),
+    launches=((64, 5, 640), (64, 260, 64), (64, 1, 128), (64, 1, _BEYOND_16_BITS)),
     blocks=lambda threads, N, K: N,
     teaches="__shared__",
     judge=_judge_barriers,

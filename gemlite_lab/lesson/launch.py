@@ -71,7 +71,7 @@ def with_headers(name, text, header=""):
     header: what the text may call beside these.
     """
     own_lines = text.removeprefix("\n")
-    return f'{_HEADERS}{header}#line 1 "{name}"\n{own_lines}\n'
+    return f'{_HEADERS}{header}// BEGIN HOLE {name}\n#line 1 "{name}"\n{own_lines}\n'
 
 
 def _signature(text):

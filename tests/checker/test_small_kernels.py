@@ -59,9 +59,66 @@ def test_products_of_halves_exceed_what_a_half_holds():
     exercise = EXERCISES["cuda_half"]
     for case in exercise.cases():
         right, _ = exercise.expected(case)
-        assert (case.a * case.b).isinf().any() and right.isfinite().all()
+        assert ((case.a * case.b).isinf() & right.isfinite()).any() and not right.isnan().any()
         exact = case.a.double() * case.b.double() + case.c.double()
         assert torch.equal(exact.float().double(), exact)  # so a fused product is right too
+
+
+@pytest.mark.parametrize("name", ["index", "guard", "row_column", "lanes", "reverse", "transpose"])
+def test_floats_are_tiny_huge_and_0_in_the_output(name):
+    exercise = EXERCISES[f"cuda_{name}"]
+    outputs = [exercise.expected(case)[0].abs().flatten() for case in exercise.cases()]
+    y = torch.cat(outputs)
+    assert not y.min() and ((y > 0) & (y < 1e-11)).any() and (y > 1e12).any()
+
+
+def test_totals_and_counts_of_ints_leave_16_and_24_bits_and_one_quotient_for_doubles():
+    case = EXERCISES["cuda_ratio"].cases()[0]
+    for numbers, limit in ((case.total, 2**24), (case.count, 2**15)):
+        assert torch.equal(numbers.float().int(), numbers)
+        assert numbers.max() > limit and numbers.min() < -limit
+    assert case.count.all() and not case.total.all()
+    right, _ = EXERCISES["cuda_ratio"].expected(case)
+    assert torch.equal((case.total.double() / case.count.double()).float(), right)
+
+
+def test_halves_are_subnormal_largest_and_0_and_a_result_is_infinite():
+    cases = EXERCISES["cuda_half"].cases()
+    smallest_normal = torch.finfo(torch.half).smallest_normal
+    for name in ("a", "b", "c", "y"):
+        numbers = [EXERCISES["cuda_half"].expected(c)[0] if name == "y" else vars(c)[name]
+                   for c in cases]  # fmt: skip
+        size = torch.cat(numbers).abs()
+        assert not size.min() and ((size > 0) & (size < smallest_normal)).any(), name
+        assert size.max() == (torch.inf if name == "y" else 65_504), name
+
+
+def test_words_and_codes_have_all_values():
+    field = EXERCISES["cuda_field"].cases()
+    assert all((case.words == 0).any() and (case.words == -1).any() for case in field[::2])
+    y = EXERCISES["cuda_field"].expected(field[2])[0][:8200].view(-1, 8)
+    assert all(place.unique().tolist() == list(range(16)) for place in y.T)
+    pack = EXERCISES["cuda_pack"]
+    assert pack.expected(pack.cases()[2])[0].unique().tolist() == list(range(256))
+
+
+def test_rows_of_other_units_and_zeros_leave_the_sums_exact():
+    for name in ("cuda_row_sum", "mma_rows"):
+        for case in EXERCISES[name].cases():
+            right, _ = EXERCISES[name].expected(case)
+            doubles = {key: tensor.double() for key, tensor in tensors_of(case).items()}
+            exact = doubles["x"] @ doubles["W"].T if "W" in doubles else doubles["x"].sum(1)
+            assert torch.equal(right.double(), exact)
+            assert name != "cuda_row_sum" or len(case.x) == 2 or (case.x == 0).any()
+
+
+def test_fragments_are_of_11_bits_subnormal_and_largest_and_some_steps_are_0():
+    cases = MMA_ROWS.cases()
+    for numbers in ([case.W for case in cases], [case.x for case in cases]):
+        size = torch.cat([tensor.flatten() for tensor in numbers]).abs()
+        assert ((size > 0) & (size < torch.finfo(torch.half).smallest_normal)).any()
+        assert size.max() > 2**15 and ((size > 2**10) & (size < 2**11) & (size % 2 == 1)).any()
+        assert all((tensor.view(-1, 16) == 0).all(1).any() for tensor in numbers if len(tensor) > 5)
 
 
 @pytest.mark.parametrize("exercise", SHARED_EXERCISES, ids=lambda e: e.name)
