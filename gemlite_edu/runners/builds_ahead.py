@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 
 _ONLY_BUILDS = ContextVar("whether an inspection ends once its library is built", default=False)
 
@@ -21,12 +21,12 @@ def end_if_only_built():
 def built_ahead(inspections):
     """In this context a thread builds what `inspections`, functions that inspect, will need.
 
-    It begins with the last of them, because the caller begins with the first. Their errors are left
-    to the caller, who meets them again.
+    It begins with the last of them, because the caller begins with the first, and in the caller's
+    context, so that it builds the same. Their errors are left to the caller, who meets them again.
     """
     pool = ThreadPoolExecutor(1)
     for inspection in reversed(inspections):
-        pool.submit(_build, inspection)
+        pool.submit(copy_context().run, _build, inspection)
     try:
         yield
     finally:

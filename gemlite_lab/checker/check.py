@@ -9,6 +9,7 @@ import torch
 from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_edu.runners.builds_ahead import built_ahead
 from gemlite_edu.runners.interpreter.watched import doubts_postponed
+from gemlite_edu.runners.simulator.kept_loads import loads_kept
 from gemlite_lab.checker import triton_answers
 from gemlite_lab.checker.all_steps import ALL_STEPS
 from gemlite_lab.checker.attainable_tflops import ATTAINABLE_TFLOPS
@@ -112,6 +113,7 @@ def judge(exercise, answer, seed):
             triton_answers.compiled_beside(exercise, answer, device) as compiling,
             compiled_for_gpu(exercise, answer, device) as what_was_not_compiled,
             doubtful_lines_named(exercise, answer),
+            loads_kept(),
         ):
             first, *others = exercise.cases()
             fresh = exercise.fresh(seed)

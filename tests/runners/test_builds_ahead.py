@@ -1,6 +1,7 @@
 """A thread builds what the next inspections need, and runs nothing."""
 
 import threading
+from contextvars import ContextVar
 
 from gemlite_edu.runners.build_cache import cached_build
 from gemlite_edu.runners.builds_ahead import built_ahead, end_if_only_built
@@ -56,3 +57,16 @@ def test_a_second_thread_waits_for_the_build_of_the_first(monkeypatch, tmp_path)
     for thread in threads:
         thread.join(LONG)
     assert len(builds) == 1 and folders[0] == folders[1]
+
+
+def test_the_thread_builds_in_the_context_of_the_caller():
+    asked, seen, done = ContextVar("asked", default=False), [], threading.Event()
+
+    def inspection():
+        seen.append(asked.get())
+        done.set()
+
+    asked.set(True)
+    with built_ahead([inspection]):
+        assert done.wait(LONG)
+    assert seen == [True]

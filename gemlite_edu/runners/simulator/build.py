@@ -26,6 +26,7 @@ from gemlite_edu.runners.simulator.fills import (
     with_other_fill,
 )
 from gemlite_edu.runners.simulator.instrument import INSTRUMENTED_FLAGS, label_calls, write_sites
+from gemlite_edu.runners.simulator.kept_loads import KEEPING_FLAGS, flags_to_keep_loads
 from gemlite_edu.runners.simulator.precompiled import header_to_include
 from gemlite_edu.runners.simulator.variables import check_initialisers
 
@@ -91,7 +92,8 @@ def build_instrumented_kernel(
 ) -> Path:
     """Like `build_kernel`, for `inspect_kernel`; also writes the lines of the kernel's accesses."""
     text, flags = _prepare(text, entry, defines)
-    flags += [*INSTRUMENTED_FLAGS, *flags_to_fill(find_instrumenting_compiler())]
+    flags += [*INSTRUMENTED_FLAGS, *flags_to_keep_loads()]
+    flags += flags_to_fill(find_instrumenting_compiler())
     return _instrumented_library(text, flags, replace)
 
 
@@ -136,7 +138,7 @@ def build_with_guarded_locals(library):
     library: from `build_instrumented_kernel`. Run the result with the word "locals" for its sites.
     """
     text, flags = _text_and_flags(library)
-    own = [flag for flag in flags if flag not in INSTRUMENTED_FLAGS]
+    own = [flag for flag in flags if flag not in (*INSTRUMENTED_FLAGS, *KEEPING_FLAGS)]
     return _plain_library(text, [*own, *_GUARDING_FLAGS], find_instrumenting_compiler())
 
 
