@@ -1,6 +1,8 @@
 """Whole models, on a tiny Llama without a GPU: what a row says, what is refused, what is kept."""
 
+from copy import deepcopy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,6 +16,7 @@ from gemlite_lab.bench.card import Card
 from gemlite_lab.bench.measurements import append
 from gemlite_lab.bench.measuring import Refused
 from gemlite_lab.bench.model import __main__ as command
+from gemlite_lab.bench.model import trace
 from gemlite_lab.bench.model.build import build
 from gemlite_lab.bench.model.checks import check_layers, check_tokens
 from gemlite_lab.bench.model.contenders import CONTENDERS, Contender
@@ -30,14 +33,17 @@ TINY = Shape("tiny", 128, 256, 2, 4, 2, 32, 512)
 TIED = replace(TINY, name="tied", is_tied=True)
 CARD = Card("a card", 1_000, read_gb_per_s=4000.0, matmul_tflops=700.0, driver="1.2")
 CPU = torch.device("cpu")
+MB = 1_000_000
 FP16, OURS = CONTENDERS["fp16"], CONTENDERS["ours"]
 CELLS = (Cell("decode", 2), Cell("prefill", 32))
 
 
 class Memory:
-    """5000 bytes at the peak, of which 2000 belong to others."""
+    """5 MB at the peak, of which 2 MB belong to others."""
 
-    held, reset, peak = (staticmethod(lambda value=value: value) for value in (2000, None, 5000))
+    held, reset, peak = (
+        staticmethod(lambda value=value: value) for value in (2 * MB, None, 5 * MB)
+    )
 
 
 class Graph(ReplayedCalls):
@@ -84,7 +90,7 @@ def test_a_row_says_what_was_measured_and_of_what(tmp_path):
     assert (prefill.phase, prefill.size, prefill.context) == ("prefill", 32, 0)
     assert (decode.p50_us, decode.as_is_us, decode.linear_us) == (400.0, 900.0, 400.0)
     assert (decode.tokens_per_s, prefill.tokens_per_s) == (2 / 400e-6, 32 / 400e-6)
-    assert (decode.peak_bytes, decode.linear_share) == (3000, 1.0)
+    assert (decode.peak_bytes, decode.linear_share) == (3 * MB, 1.0)
     assert 1 <= decode.weight_bytes / TINY.least_weight_bytes(4, 128) < 1.05
     assert decode.version == OURS.version() and "+" in decode.version
     assert (decode.error < 1e-3, decode.equal_tokens, decode.refused) == (True, 1.0, "")
@@ -167,6 +173,7 @@ def test_a_graph_that_decodes_nothing_is_refused(dense, ours):
 
     with torch.no_grad():
         step = Decode(ours, 2)
+        step.read_prompt(dense)
         clock = Graph([step.step])
         texts, chosen = step.run(clock)
         assert check_tokens(dense, texts, chosen).equal > 0.9
@@ -200,6 +207,7 @@ def test_the_fused_model_decodes_what_transformers_own_does(shape):
     own = unfused(shape, built)
     built = replace(built, model=built.model.float(), dtype=torch.float32)
     step = Decode(built, 2)
+    step.read_prompt(replace(built, model=deepcopy(built.model)))
     texts, chosen = step.run(Graph([step.step]))
     logits = own(texts).logits[:, -CHECKED:]
     assert chosen.shape == (2, CHECKED) and torch.equal(logits.argmax(-1), chosen)
@@ -282,6 +290,23 @@ def test_weights_that_the_l2_may_keep_are_refused(dense, ours):
     warm = replace(CARD, l2_bytes=10**6)
     with pytest.raises(Refused, match="the L2 may keep them: .* at least 4,000,000"):
         measure(TINY, ours, dense, CELLS[0], warm, 0, GAUGES)
+
+
+def test_a_peak_that_cannot_hold_the_weights_is_refused(dense, ours):
+    """As when tensors of an earlier part counted as others', and were freed meanwhile."""
+    with pytest.raises(Refused, match="a peak of 1,000 bytes cannot hold the weights'"):
+        measure(TINY, ours, dense, CELLS[0], CARD, 5 * MB - 1000, GAUGES)
+
+
+def test_a_trace_adds_the_launches_of_a_kernel_and_says_what_is_left():
+    gpu, host = torch.autograd.DeviceType.CUDA, torch.autograd.DeviceType.CPU
+    launches = [("gemv", gpu, 5.0), ("add", gpu, 1.0), ("gemv", gpu, 7.0), ("launch", host, 90.0)]
+    events = [SimpleNamespace(name=n, device_type=d, device_time=us) for n, d, us in launches * 2]
+    kernels = trace.kernel_times(events, replays=2)
+    assert kernels == [trace.KernelTime("gemv", 2, 12.0), trace.KernelTime("add", 1, 1.0)]
+    lines = trace.table(20.0, kernels).splitlines()
+    assert lines[1].split() == ["12.0", "60%", "2", "gemv"]
+    assert lines[-1].split() == ["7.0", "35%", "between", "kernels"]
 
 
 def test_the_limits_of_the_real_shapes():

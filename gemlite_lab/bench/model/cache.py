@@ -18,3 +18,10 @@ def forget_cache(model):
     """Free what `use_cache` gave."""
     for layer in model.model.layers:
         layer.self_attn.keys = layer.self_attn.values = None
+
+
+def copy_cache(source, target):
+    """Copy the keys and values of a model to another of the same shape."""
+    for one, other in zip(source.model.layers, target.model.layers, strict=True):
+        other.self_attn.keys.copy_(one.self_attn.keys)
+        other.self_attn.values.copy_(one.self_attn.values)

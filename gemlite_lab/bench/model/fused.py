@@ -35,8 +35,22 @@ class FusedAttention(nn.Module):
         q, k = apply_rotary_pos_emb(q, k, *position_embeddings)
         keys = self.keys.index_copy_(2, position_ids[0], k)
         values = self.values.index_copy_(2, position_ids[0], v)
-        mixed, _ = self.attend(self, q, keys, values, attention_mask, scaling=self.scaling)
+        if q.shape[2] == 1:
+            mixed = self._of_one_token(q, keys, values, attention_mask)
+        else:
+            mixed, _ = self.attend(self, q, keys, values, attention_mask, scaling=self.scaling)
         return self.o_proj(mixed.flatten(2)), None
+
+    def _of_one_token(self, q, keys, values, mask):
+        """What one token of each text attends to, (B, 1, heads x head size).
+
+        The heads that share keys are the rows of one product. SDPA, which takes no mask together
+        with shared keys, would copy the keys for each head.
+        """
+        q = q.unflatten(1, (-1, self.num_key_value_groups)).squeeze(3)
+        scores = (q @ keys.transpose(2, 3) * self.scaling).masked_fill(~mask, float("-inf"))
+        weights = scores.float().softmax(-1).to(values.dtype)
+        return (weights @ values).flatten(1)[:, None]
 
 
 class FusedMLP(nn.Module):

@@ -31,6 +31,8 @@ class CudaMemory:
 
     @staticmethod
     def held():
+        """What is in use, without what nobody can reach any more."""
+        gc.collect()
         return torch.cuda.memory_allocated()
 
     @staticmethod

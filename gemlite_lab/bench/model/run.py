@@ -1,6 +1,7 @@
 """A run: part after part, each the steps of one shape with one contender; kept rows stay."""
 
 import time
+import traceback
 
 import torch
 
@@ -38,10 +39,12 @@ class Run:
             return False
         began = time.monotonic()
         self._build_reference(shape)
+        torch._dynamo.reset()  # what it compiled for the last part keeps that part's model
         held = self._gauges.memory.held()
         try:
             built = build(shape, contender, self._device)
         except Exception as error:  # a peer may raise anything; its other steps would raise it too
+            traceback.print_exc()
             return all([self._fail(shape, contender, cell, error) for cell in todo])
         print(f"{name}: built in {time.monotonic() - began:.0f} s")
         for cell in todo:
@@ -71,6 +74,7 @@ class Run:
         except Refused as reason:
             self._keep(self._row(shape, contender, cell, refused=str(reason)), began)
         except Exception as error:
+            traceback.print_exc()
             return self._fail(shape, contender, cell, error)
         else:
             nbytes = built.weight_bytes

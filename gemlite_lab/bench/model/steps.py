@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 
-from gemlite_lab.bench.model.cache import use_cache
+from gemlite_lab.bench.model.cache import copy_cache, forget_cache, use_cache
 from gemlite_lab.bench.model.weights import made_tokens
 
 PROMPT, LENGTH = 128, 256  # tokens of a text before the first decoded one, and room for all
@@ -45,6 +45,10 @@ class Steps:
             x = run.layer(layer, x, turn, mask, positions)
         return run.after(x[:, -last:])
 
+    def copy_cache_of(self, other):
+        """Copy the keys and values of another model of the same shape, for as many texts."""
+        copy_cache(other._model, self._model)
+
     def _before(self, tokens, positions):
         x = self._model.model.embed_tokens(tokens)
         turn = self._model.model.rotary_emb(x, positions[None])
@@ -74,8 +78,18 @@ class Decode:
         drawn = made_tokens(batch, PROMPT, built.model.config.vocab_size, device)
         self.tokens = torch.nn.functional.pad(drawn, (0, LENGTH + 1 - PROMPT))
         self._position = torch.zeros(1, dtype=torch.int64, device=device)
-        self._steps.run(drawn[:, :-1], torch.arange(PROMPT - 1, device=device))
         self.reset()
+
+    def read_prompt(self, reference):
+        """Take the prompt's keys and values from dense weights.
+
+        So the contender's kernels, which may tune themselves for minutes for each number of rows,
+        meet the rows of the step alone.
+        """
+        by = Steps(reference, len(self.tokens), LENGTH)
+        by.run(self.tokens[:, : PROMPT - 1], torch.arange(PROMPT - 1, device=self.tokens.device))
+        self._steps.copy_cache_of(by)
+        forget_cache(reference.model)
 
     def reset(self):
         """Go back to the first token after the prompt."""
@@ -109,6 +123,9 @@ class Prefill:
         self._steps = Steps(built, 1, count)
         self.tokens = made_tokens(1, count, built.model.config.vocab_size, built.device)
         self._positions = torch.arange(count, device=built.device)
+
+    def read_prompt(self, reference):
+        """Nothing to do: a prefill reads no other token's keys and values."""
 
     def reset(self):
         """Nothing to do: every step writes the same keys and values."""
