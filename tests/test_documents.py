@@ -17,6 +17,7 @@ from gemlite_edu import NF4, quantize_to_format
 from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.runners import nsight
 from gemlite_lab.bench import measurements
+from gemlite_lab.bench.model.rows import model_path, newest_rows, read_rows
 from gemlite_lab.lesson.real_layer import LAYERS, real_layer
 
 ROOT = Path(__file__).parent.parent
@@ -25,6 +26,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import benchmark_table  # noqa: E402
 import links  # noqa: E402
+import model_chart  # noqa: E402
+import model_table  # noqa: E402
 import readme_chart  # noqa: E402
 from counter_table import PAGE, page_with_table  # noqa: E402
 
@@ -95,14 +98,24 @@ def test_the_table_of_performance_is_that_of_the_measurements():
     assert text == benchmark_table.page_with_table(text), "run tools/benchmark_table.py"
 
 
+def test_the_tables_of_whole_models_are_those_of_the_measurements():
+    text = model_table.PAGE.read_text()
+    assert text == model_table.page_with_tables(text), "run tools/model_table.py"
+
+
 def test_the_chart_is_that_of_the_measurements():
     assert readme_chart.PATH.read_text() == readme_chart.chart(), "run tools/readme_chart.py"
     rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
     times, _ = readme_chart.speedups(rows)
     said = re.search(r"!\[(.*?)\]", (ROOT / "README.md").read_text())[1]
+    of_model, of_row = said.split("; ")
     for kernel, name in readme_chart.KERNELS.items():
         words = f"{name.split()[0]} {min(times[kernel]):.1f} to {max(times[kernel]):.1f}"
-        assert words in said
+        assert words in of_row
+    models = newest_rows(read_rows(model_path("NVIDIA H200")))
+    for name, times in model_chart.speedups(models, "8B")[0].items():
+        words = f"{model_chart.NAMES[name].split()[0]} {min(times):.1f} to {max(times):.1f}"
+        assert words in of_model
 
 
 def test_the_release_has_one_version_and_one_date():

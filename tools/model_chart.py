@@ -6,8 +6,8 @@ python tools/model_chart.py      (from benchmarks/data/, into docs/images/models
 import sys
 from pathlib import Path
 
+from chart_svg import svg_of
 from matplotlib.figure import Figure
-from readme_chart import svg_of
 
 from gemlite_lab.bench.model.measure import BATCHES
 from gemlite_lab.bench.model.report import limit_us
@@ -49,7 +49,7 @@ def drawn(rows):
     figure = Figure(figsize=(8, 3.4), layout="constrained")
     panels = figure.subplots(1, len(SHAPES), sharey=True)
     for axes, shape in zip(panels, SHAPES, strict=True):
-        _draw(axes, shape, *speedups(rows, shape))
+        draw(axes, shape, *speedups(rows, shape))
     panels[0].set(ylim=(0, None), ylabel="times as fast as fp16")  # of both panels
     figure.suptitle("Decoding, 4-bit weights in groups of 128, NVIDIA H200", fontsize=11)
     lines = {line.get_label(): line for axes in panels for line in axes.get_lines()}
@@ -59,7 +59,8 @@ def drawn(rows):
     return svg_of(figure)
 
 
-def _draw(axes, shape, found, limit):
+def draw(axes, shape, found, limit):
+    """Draw what `speedups` found of one shape."""
     places = range(len(BATCHES))
     axes.plot(places, limit, color="black", linestyle="--", label="limit of the memory")
     for (name, label), color in zip(NAMES.items(), SERIES, strict=False):

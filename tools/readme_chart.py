@@ -1,24 +1,24 @@
-"""Draw README's chart: one row of x by 4-bit weights, how many times as fast as fp16 weights.
+"""Draw README's chart: with 4-bit weights, how many times as fast as with fp16 weights.
 
-python tools/readme_chart.py      (from benchmarks/data/, into docs/images/one_row_h200.svg)
+On the left a whole model writes tokens, on the right one row of x is multiplied.
+
+python tools/readme_chart.py      (from benchmarks/data/, into docs/images/readme_h200.svg)
 """
 
-import io
-import re
 from pathlib import Path
 
-import matplotlib
+import model_chart
+from chart_svg import svg_of
 from matplotlib.figure import Figure
 
 from gemlite_lab.bench import measurements, roofline
+from gemlite_lab.bench.model.rows import model_path, newest_rows, read_rows
 from gemlite_lab.draw.canvas import SERIES
 
-PATH = Path(__file__).parent.parent / "docs" / "images" / "one_row_h200.svg"
+PATH = Path(__file__).parent.parent / "docs" / "images" / "readme_h200.svg"
 SHAPES = ((4096, 4096), (8192, 8192), (28672, 8192), (16384, 16384))
 KERNELS = {"gemv_a16wn_fast": "gemlite_edu", "humming": "humming"}
-KERNELS |= {"tinygemm": "tinygemm (PyTorch)", "gemlite": "gemlite"}
-_DARK = "@media (prefers-color-scheme: dark) { svg { color: #e6edf3 } }"
-_STYLE = f"<style>svg {{ color: #1f2328; font-family: sans-serif }} {_DARK}</style>"
+KERNELS |= {"tinygemm": "torchao (tinygemm)", "gemlite": "gemlite"}
 
 
 def speedups(rows):
@@ -34,38 +34,37 @@ def speedups(rows):
     return found, [base / floor for base, floor in zip(fp16, least, strict=True)]
 
 
-def drawn(found, limit):
-    """The chart as SVG, in the page's own colour of text, light or dark."""
-    figure = Figure(figsize=(8, 3.4), layout="constrained")
-    axes = figure.subplots()
+def drawn(found, limit, models):
+    """The chart as SVG. models: rows {place: `ModelRow`}; the others as `speedups` returns them."""
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    of_model, of_row = figure.subplots(1, 2, sharey=True)
+    model_chart.draw(of_model, "8B", *model_chart.speedups(models, "8B"))
+    of_model.set_title("A model of Llama-3.1-8B's shape writes", fontsize=10)
+    _draw_row(of_row, found, limit)
+    of_model.set(ylabel="times as fast as with fp16 weights", ylim=(0, None))  # of both panels
+    figure.suptitle("4-bit weights in groups of 128, NVIDIA H200", fontsize=11)
+    lines = dict(zip(*reversed(of_row.get_legend_handles_labels()), strict=True))
+    where = {"loc": "outside lower center", "ncols": len(lines)}
+    figure.legend(lines.values(), lines.keys(), frameon=False, fontsize=9, **where)
+    return svg_of(figure)
+
+
+def _draw_row(axes, found, limit):
     places = range(len(SHAPES))
     axes.plot(places, limit, color="black", linestyle="--", label="limit of the memory")
     for (name, times), color in zip(found.items(), SERIES, strict=False):
         width = 2.5 if name == "gemv_a16wn_fast" else 1.2
         axes.plot(places, times, color=color, marker="o", linewidth=width, label=KERNELS[name])
     axes.axhline(1, color="black", linewidth=0.8)
-    axes.text(len(SHAPES) - 1, 0.65, "fp16 weights, cuBLAS", ha="right", fontsize=9)
-    axes.set_xticks(places, [f"{N} x {K}" for N, K in SHAPES])
-    axes.set(ylim=(0, None), xlabel="N x K", ylabel="times as fast as fp16")
-    axes.set_title("One row of x, 4-bit weights in groups of 128, NVIDIA H200", fontsize=11)
+    axes.set_xticks(places, [f"{N} x {K}" for N, K in SHAPES], fontsize=9)
+    axes.set_title("One row of x is multiplied by a matrix", fontsize=10)
+    axes.set_xlabel("N x K")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside right upper", frameon=False, fontsize=9)
-    return svg_of(figure)
-
-
-def svg_of(figure):
-    """The figure without its white page, the same bytes in each run."""
-    stream = io.StringIO()
-    with matplotlib.rc_context({"svg.hashsalt": "gemlite_edu", "svg.fonttype": "none"}):
-        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
-    svg = re.sub(r"<(metadata|style).*?</\1>", "", stream.getvalue(), flags=re.DOTALL)
-    svg = svg[svg.index("<svg") :].replace("#000000", "currentColor")
-    return re.sub(r"(<svg[^>]*)>", rf'\1 fill="currentColor">{_STYLE}', svg, count=1)
 
 
 def chart():
     rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
-    return drawn(*speedups(rows))
+    return drawn(*speedups(rows), newest_rows(read_rows(model_path("NVIDIA H200"))))
 
 
 if __name__ == "__main__":

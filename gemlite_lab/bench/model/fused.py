@@ -44,8 +44,8 @@ class FusedAttention(nn.Module):
     def _of_one_token(self, q, keys, values, mask):
         """What one token of each text attends to, (B, 1, heads x head size).
 
-        The heads that share keys are the rows of one product. SDPA, which takes no mask together
-        with shared keys, would copy the keys for each head.
+        The heads that share keys are the rows of one product. transformers' SDPA, given a mask,
+        copies the keys for each head.
         """
         q = q.unflatten(1, (-1, self.num_key_value_groups)).squeeze(3)
         scores = (q @ keys.transpose(2, 3) * self.scaling).masked_fill(~mask, float("-inf"))
