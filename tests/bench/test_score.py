@@ -52,7 +52,7 @@ def test_instructions_are_counted_as_for_the_estimate(fp32):
 
 def test_the_room_for_instructions_is_that_of_the_lesson_on_instructions(fp32):
     per_second = 4 * 132 * 1.98e9 * 32
-    assert fp32.room == pytest.approx(per_second * BYTES / (N * K) / 4493.2e9)
+    assert fp32.room == pytest.approx(per_second * BYTES / (N * K) / 4512.3e9)
 
 
 def test_the_time_is_the_estimate_and_its_part_that_of_the_memory(fp32):
@@ -63,7 +63,7 @@ def test_the_time_is_the_estimate_and_its_part_that_of_the_memory(fp32):
         round(estimated.high, 3),
     )
     assert fp32.row.device == "NVIDIA H200" and not fp32.is_measured
-    assert fp32.time == pytest.approx(BYTES / 4493.2e3 / estimated.us, rel=0.05)
+    assert fp32.time == pytest.approx(BYTES / 4512.3e3 / estimated.us, rel=0.05)
 
 
 def test_the_table_says_what_each_line_means(fp32):

@@ -18,10 +18,12 @@ class BlockCounts:
     operations, on_bits: a warp's operations, summed over its warps: all, and shifts, masks and
     conversions among them.
     loads, stores: requests of warps to global memory. shared: requests to shared memory.
+    loads_of_x: those of the loads that ask for x. copies: those to shared memory that write there.
     l1_cycles: wavefronts of the requests to global memory, shared_cycles: to shared memory.
     rounds: barriers of the block that loads from global memory go before: the loads behind such a
     barrier wait for those before it. nbytes: of all operands and y, for the whole launch.
-    resident_threads: how many a multiprocessor holds at once.
+    resident_threads: how many a multiprocessor holds at once. asks_ahead: whether warps ask for
+    words a step before they use them.
     """
 
     blocks: int
@@ -30,13 +32,16 @@ class BlockCounts:
     operations: float
     on_bits: float
     loads: int
+    loads_of_x: int
     stores: int
     shared: int
+    copies: int
     l1_cycles: float
     shared_cycles: float
     rounds: float
     nbytes: int
     resident_threads: int = 2048
+    asks_ahead: bool = False
 
     @property
     def warps(self):
@@ -65,8 +70,10 @@ def count(kernel, N, K):
         operations=operations["all"],
         on_bits=operations["bits"],
         loads=_requests(lines, "global", "load"),
+        loads_of_x=_requests([line for line in lines if line.name == "x"], "global", "load"),
         stores=_requests(lines, "global", "store"),
         shared=_requests(lines, "shared", "load") + _requests(lines, "shared", "store"),
+        copies=_requests(lines, "shared", "store"),
         l1_cycles=sum(
             line.requests * _wavefronts(line) for line in lines if line.space == "global"
         ),
