@@ -1,5 +1,6 @@
 """What one block of a kernel does, counted by the simulator on a laptop."""
 
+from copy import copy
 from dataclasses import dataclass
 
 import torch
@@ -58,10 +59,10 @@ def count(kernel, N, K):
     """The `BlockCounts` of a call of `kernel` for one row of x and weights (N, K)."""
     launch = kernel.spec.plan(1, N, K, H200).product
     rows = rows_of_a_block(kernel, K)
-    operands = _operands(kernel, min(rows, N), K)
-    report = kernel.inspect(*operands)
+    operands, simulated = _operands(kernel, min(rows, N), K), in_simulator(kernel)
+    report = simulated.inspect(*operands)
     report.raise_findings()
-    operations = kernel.count_operations(*operands)
+    operations = simulated.count_operations(*operands)
     lines = report.lines
     return BlockCounts(
         blocks=launch.grid[0],
@@ -83,6 +84,13 @@ def count(kernel, N, K):
         * _share_with_loads(report),
         nbytes=_bytes(operands, kernel, N),
     )
+
+
+def in_simulator(kernel):
+    """The kernel as it takes operands on the CPU, even if it was loaded for a GPU."""
+    simulated = copy(kernel)
+    simulated.device = "cpu"
+    return simulated
 
 
 def rows_of_a_block(kernel, K):
