@@ -1,6 +1,8 @@
 """Time the variants of gemlite_lab.lesson.variants on this GPU, by the method of `make bench`.
 
-python tools/record_variants.py PATH (writes the record to PATH; 3 minutes on 16 cores)
+python tools/record_variants.py PATH [later] (writes the record to PATH; 3 minutes on 16 cores)
+
+With "later" it times those alone that were written after the calibration: half as long.
 
 One variant that fails is reported and left out; the others go on.
 """
@@ -23,16 +25,17 @@ from gemlite_lab.bench.card import current_card
 from gemlite_lab.bench.operands import operands_of
 from gemlite_lab.bench.problem import Problem
 from gemlite_lab.bench.run import run
-from gemlite_lab.lesson.variants import VARIANTS
+from gemlite_lab.lesson.variants import LATER, VARIANTS
 
 _FIELDS = ("kernel", "weights", "N", "K", "p20_us", "p50_us", "p80_us", "bytes", "error", "copies")
+_SETS = {"first": VARIANTS, "later": LATER}
 _SHARED = ("date", "device", "read_gb_per_s", "sm_mhz", "memory_mhz", "torch", "cuda", "driver")
 
 
-def main(path):
-    start = time.perf_counter()
-    compiled = compile_all()
-    print(f"{len(compiled)} of {len(VARIANTS)} compiled in {time.perf_counter() - start:.0f} s")
+def main(path, which="first"):
+    start, variants = time.perf_counter(), _SETS[which]
+    compiled = compile_all(variants)
+    print(f"{len(compiled)} of {len(variants)} compiled in {time.perf_counter() - start:.0f} s")
     cells = [
         (candidate_of(variant), Problem(variant.weights, 1, N, K))
         for variant in compiled
@@ -47,14 +50,14 @@ def main(path):
     kept = [vars(row) for row in rows if not row.refused]
     if not kept:
         sys.exit("no variant was measured: see above")
-    write(path, kept)
+    write(path, kept, variants)
     print(f"{len(rows)} rows in {time.perf_counter() - start:.0f} s, written to {path}")
 
 
-def write(path, rows):
+def write(path, rows, variants):
     """Write the measurements, and what they share only once."""
     record = {name: rows[0][name] for name in _SHARED}
-    record["changes"] = {variant.name: variant.change for variant in VARIANTS}
+    record["changes"] = {variant.name: variant.change for variant in variants}
     record["rows"] = [{name: row[name] for name in _FIELDS} for row in rows]
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
@@ -73,21 +76,22 @@ def prepared(kernel, weights, problem):
     return Prepared(lambda x: kernel(x, *operands), operands)
 
 
-def compile_all():
-    """Compile every variant, side by side; returns those that compile."""
+def compile_all(variants):
+    """Compile the variants, side by side; returns those that compile."""
+    names = [variant.name for variant in variants]
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        errors = list(pool.map(why_not_compiled, range(len(VARIANTS))))
-    for variant, error in zip(VARIANTS, errors, strict=True):
+        errors = list(pool.map(why_not_compiled, names))
+    for name, error in zip(names, errors, strict=True):
         if error:
-            print(f"{variant.name} is left out:\n{error}")
-    return [v for v, error in zip(VARIANTS, errors, strict=True) if not error]
+            print(f"{name} is left out:\n{error}")
+    return [v for v, error in zip(variants, errors, strict=True) if not error]
 
 
-def why_not_compiled(index):
+def why_not_compiled(name):
     """The traceback of compiling a variant for this GPU; "" if there is none."""
     try:
         device = torch.device("cuda", torch.cuda.current_device())
-        variant = VARIANTS[index]
+        variant = next(one for one in (*VARIANTS, *LATER) if one.name == name)
         for N, K in variant.shapes:
             variant.kernel().compile_for_gpu(device, 1, N, K)
     except Exception:  # the others go on
@@ -96,8 +100,8 @@ def why_not_compiled(index):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python tools/record_variants.py PATH")
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["later"]):
+        sys.exit("usage: python tools/record_variants.py PATH [later]")
     if not torch.cuda.is_available():
         sys.exit("measuring needs a CUDA GPU that torch sees")
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -12,6 +12,7 @@ from gemlite_lab.bench.estimate.measured_kernels import measured_kernels
 from gemlite_lab.bench.estimate.record import calibrated_on, calibration
 from gemlite_lab.lesson.one_row import one_row_kernel
 from gemlite_lab.lesson.variants import VARIANTS
+from gemlite_lab.lesson.variants.record import recorded
 
 _NEAR = 1.25
 _SHARE = 0.8
@@ -67,6 +68,14 @@ def test_rungs_that_the_calibration_never_saw(ratios):
     assert _share_near(found) >= _SHARE
 
 
+def test_variants_that_the_calibration_never_saw():
+    seen = {name for name, *_ in calibrated_on()}
+    rows = [row for row in recorded(VARIANTS) if row.variant.name not in seen]
+    assert len(rows) >= 70
+    found = [estimate(row.variant.kernel(), row.N, row.K).us / row.us for row in rows]
+    assert _share_near(found) >= _SHARE
+
+
 def test_kernels_are_told_apart(ratios):
     """A constant factor of the bytes would not do: times for the same bytes differ."""
     same = [row for row in ratios if (row.weights, row.N, row.K) == ("W4 g128", 4096, 4096)]
@@ -78,7 +87,7 @@ def test_a_text_of_ones_own_is_counted():
     """It has 1 block of 32 warps, whose first one loads scales and zeros once: 2 requests."""
     found = estimate(one_row_kernel(_COPY, nbits=4), N=32, K=256)
     chain = next(term for term in found.terms if term.name == "chain")
-    assert "0 loads" in chain.why and "0 rounds" in chain.why
+    assert "0 waits" in chain.why and "0 copies" in chain.why
     assert found.low < found.us < found.high
     start = calibration()[1].start
     assert start < found.us < 1.2 * start
@@ -89,23 +98,55 @@ def test_a_text_of_ones_own_is_counted():
     [("a piece a lane", "gemv_a16w16_warp"), ("x in columns", "gemv_a16w16_shared")],
 )
 def test_requests_and_conflicts_cost_time(name, base):
-    changed = next(variant for variant in VARIANTS if variant.name == name)
-    slow, fast = estimate(changed.kernel(), N=4096, K=1024), estimate(load(base), N=4096, K=1024)
+    slow, fast = (estimate(kernel, N=4096, K=1024) for kernel in (_variant(name), load(base)))
     assert slow.us > 2 * fast.us
     assert max(slow.terms, key=lambda term: term.us).name == "L1"
 
 
-def test_a_barrier_a_turn_costs_rounds():
-    changed = next(variant for variant in VARIANTS if variant.name == "a barrier a turn")
-    found = estimate(changed.kernel(), N=64, K=1024)
-    chain = next(term for term in found.terms if term.name == "chain")
-    assert "33 rounds" in chain.why  # one for the copy of x, 32 turns
+def _chain(found):
+    return next(term for term in found.terms if term.name == "chain")
+
+
+def _variant(name):
+    return next(variant for variant in VARIANTS if variant.name == name).kernel()
+
+
+def test_a_warp_waits_once_for_the_turns_of_four_barriers():
+    found = estimate(_variant("a barrier a turn"), N=64, K=1024)
+    assert "8 waits" in _chain(found).why  # 33 barriers: one for the copy of x, 32 turns
+
+
+def test_few_threads_copy_x_slowly():
+    slow, usual = estimate(_variant("1 warp")), estimate(load("gemv_a16wn_fp32", nbits=4))
+    assert "128 copies" in _chain(slow).why and "4 copies" in _chain(usual).why
+    assert slow.us > 4 * usual.us
+    assert max(slow.terms, key=lambda term: term.us) == _chain(slow)
+
+
+def _of_rung(name, N=4096):
+    rung = next(rung for rung in ladder.rungs(4) if rung.name == name)
+    return estimate(ladder.RungKernel(rung, 4), N, K=4096)
+
+
+def test_who_asks_ahead_waits_for_the_first_words_alone():
+    parameters = calibration()[1]
+    early, late = _of_rung("x in shared memory"), _of_rung("K over 32 warps")
+    assert early.terms[0].us == pytest.approx(parameters.start + parameters.read)
+    assert late.terms[0].us == parameters.start
+    assert " 0 waits" in _chain(early).why and " 1 waits" in _chain(late).why
+
+
+def test_a_next_wave_of_blocks_waits_again():
+    assert "2 waves of a warp's 1 waits" in _chain(_of_rung("a block for each tile", 14336)).why
 
 
 def test_the_table_adds_up():
     found = estimate(load("gemv_a16w16_shared"), N=4096, K=1024)
     start, *others = (term.us for term in found.terms)
     assert found.us == pytest.approx(start + math.hypot(*others))
+    early = _of_rung("32 rows a warp")
+    start, *others = (term.us for term in early.terms)
+    assert early.us == pytest.approx(start + sum(us**4 for us in others) ** 0.25)
     text = str(found)
     assert all(term.name in text and term.why in text for term in found.terms)
 

@@ -11,7 +11,7 @@ from gemlite_lab.bench import measuring
 from gemlite_lab.bench import run as run_module
 from gemlite_lab.bench.card import Card
 from gemlite_lab.bench.estimate import estimate
-from gemlite_lab.bench.score import NoScore, rows, score_of
+from gemlite_lab.bench.score import NoScore, rows, score_of, scoring
 from gemlite_lab.lesson.one_row import one_row_kernel
 
 N, K = 64, 1024
@@ -32,9 +32,15 @@ def changed(name, *edits, nbits=None):
     return load(name, nbits).with_changed_source(change)
 
 
+@pytest.fixture(autouse=True)
+def no_gpu(monkeypatch):
+    """Scores are estimated, on a machine with a GPU, too."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
 @pytest.fixture(scope="module")
 def fp32():
-    return score_of(load(FP32, nbits=4), N, K)
+    return score_of(load(FP32, nbits=4, device="cpu"), N, K)
 
 
 def test_bytes_are_those_of_all_tensors_over_those_of_the_sectors(fp32):
@@ -52,7 +58,7 @@ def test_instructions_are_counted_as_for_the_estimate(fp32):
 
 def test_the_room_for_instructions_is_that_of_the_lesson_on_instructions(fp32):
     per_second = 4 * 132 * 1.98e9 * 32
-    assert fp32.room == pytest.approx(per_second * BYTES / (N * K) / 4493.2e9)
+    assert fp32.room == pytest.approx(per_second * BYTES / (N * K) / 4512.3e9)
 
 
 def test_the_time_is_the_estimate_and_its_part_that_of_the_memory(fp32):
@@ -63,7 +69,7 @@ def test_the_time_is_the_estimate_and_its_part_that_of_the_memory(fp32):
         round(estimated.high, 3),
     )
     assert fp32.row.device == "NVIDIA H200" and not fp32.is_measured
-    assert fp32.time == pytest.approx(BYTES / 4493.2e3 / estimated.us, rel=0.05)
+    assert fp32.time == pytest.approx(BYTES / 4512.3e3 / estimated.us, rel=0.05)
 
 
 def test_the_table_says_what_each_line_means(fp32):
@@ -161,7 +167,7 @@ class TooFast(ReplayedCalls):
 
 
 @pytest.fixture
-def stand_in(monkeypatch):
+def stand_in(monkeypatch, no_gpu):
     """A GPU's parts of the harness: kernels run in the simulator, and the clock is made up."""
 
     def with_clock(clock):
@@ -195,6 +201,25 @@ def test_a_time_that_cannot_be_true_is_refused_with_its_reason(stand_in):
     score = score_of(load("gemv_a16w16_shared"), N, K)
     assert score.time is None
     assert "it does not read them all from memory" in str(score)
+
+
+def test_few_weights_are_not_measured_because_they_stay_in_the_caches(stand_in):
+    stand_in(ReplayedCalls)
+    score = score_of(load("gemv_a16w16_shared"), 1, 8)
+    assert score.time is None and score.is_measured
+    assert "only 1,177 copies of so few weights would not stay in the caches" in str(score)
+
+
+def test_a_kernel_for_a_gpu_is_counted_on_the_cpu(stand_in, monkeypatch):
+    stand_in(ReplayedCalls)
+    kernel, of_gpu = load("gemv_a16w16_shared"), []
+    kernel.device = "cuda"
+    expected = score_of(load("gemv_a16w16_shared", device="cpu"), N, K)
+    monkeypatch.setattr(
+        scoring, "measured_row", lambda given, *_: of_gpu.append(given) or expected.row
+    )
+    assert score_of(kernel, N, K).counts == expected.counts
+    assert of_gpu == [kernel] and kernel.device == "cuda"
 
 
 def test_a_kernel_for_the_cpu_is_not_measured(stand_in):

@@ -1,5 +1,6 @@
 """What one block of a kernel does, counted by the simulator on a laptop."""
 
+from copy import copy
 from dataclasses import dataclass
 
 import torch
@@ -18,10 +19,12 @@ class BlockCounts:
     operations, on_bits: a warp's operations, summed over its warps: all, and shifts, masks and
     conversions among them.
     loads, stores: requests of warps to global memory. shared: requests to shared memory.
+    loads_of_x: those of the loads that ask for x. copies: those to shared memory that write there.
     l1_cycles: wavefronts of the requests to global memory, shared_cycles: to shared memory.
     rounds: barriers of the block that loads from global memory go before: the loads behind such a
     barrier wait for those before it. nbytes: of all operands and y, for the whole launch.
-    resident_threads: how many a multiprocessor holds at once.
+    resident_threads: how many a multiprocessor holds at once. asks_ahead: whether warps ask for
+    words a step before they use them.
     """
 
     blocks: int
@@ -30,13 +33,16 @@ class BlockCounts:
     operations: float
     on_bits: float
     loads: int
+    loads_of_x: int
     stores: int
     shared: int
+    copies: int
     l1_cycles: float
     shared_cycles: float
     rounds: float
     nbytes: int
     resident_threads: int = 2048
+    asks_ahead: bool = False
 
     @property
     def warps(self):
@@ -53,10 +59,10 @@ def count(kernel, N, K):
     """The `BlockCounts` of a call of `kernel` for one row of x and weights (N, K)."""
     launch = kernel.spec.plan(1, N, K, H200).product
     rows = rows_of_a_block(kernel, K)
-    operands = _operands(kernel, min(rows, N), K)
-    report = kernel.inspect(*operands)
+    operands, simulated = _operands(kernel, min(rows, N), K), in_simulator(kernel)
+    report = simulated.inspect(*operands)
     report.raise_findings()
-    operations = kernel.count_operations(*operands)
+    operations = simulated.count_operations(*operands)
     lines = report.lines
     return BlockCounts(
         blocks=launch.grid[0],
@@ -65,8 +71,10 @@ def count(kernel, N, K):
         operations=operations["all"],
         on_bits=operations["bits"],
         loads=_requests(lines, "global", "load"),
+        loads_of_x=_requests([line for line in lines if line.name == "x"], "global", "load"),
         stores=_requests(lines, "global", "store"),
         shared=_requests(lines, "shared", "load") + _requests(lines, "shared", "store"),
+        copies=_requests(lines, "shared", "store"),
         l1_cycles=sum(
             line.requests * _wavefronts(line) for line in lines if line.space == "global"
         ),
@@ -76,6 +84,13 @@ def count(kernel, N, K):
         * _share_with_loads(report),
         nbytes=_bytes(operands, kernel, N),
     )
+
+
+def in_simulator(kernel):
+    """The kernel as it takes operands on the CPU, even if it was loaded for a GPU."""
+    simulated = copy(kernel)
+    simulated.device = "cpu"
+    return simulated
 
 
 def rows_of_a_block(kernel, K):

@@ -10,8 +10,9 @@ from gemlite_lab.bench.ladder import counted
 from gemlite_lab.bench.ladder.kernel import GROUP_SIZE
 from gemlite_lab.bench.roofline import least_bytes
 
-_BEFORE_AHEAD = (
+_WAIT_IN_EACH_STEP = (
     *("tensor cores", "16 bytes a load", "K over 32 warps", "magic numbers", "lop3 by hand"),
+    *("a step ahead", "blocks that stay"),
 )
 _WAVEFRONT_SECTORS = 4
 _RESIDENT_THREADS = 1024  # a lane holds its words and sums in up to 64 registers
@@ -32,16 +33,23 @@ def count_rung(kernel, N, K):
         operations=counts["instructions"] - counts["global loads"],
         on_bits=counts["instructions"] * loop["integer"] / loop["all"],
         loads=counts["global loads"],
+        loads_of_x=0,
         stores=0,
         shared=0,
+        copies=0,
         l1_cycles=sectors / _WAVEFRONT_SECTORS,
         shared_cycles=0,
         rounds=1,
         nbytes=least_bytes(1, N, K, kernel.nbits, GROUP_SIZE),
         resident_threads=_RESIDENT_THREADS,
+        asks_ahead=_asks_ahead(kernel.rung),
     )
 
 
-def asks_ahead(rung):
-    """True if warps of this `Rung` ask for words a step before they use them."""
-    return rung.name not in _BEFORE_AHEAD
+def _asks_ahead(rung):
+    """True if words that warps of this `Rung` asked for early come while they compute.
+
+    From "a step ahead" on they ask early. But up to "blocks that stay" they then ask the L1 for x.
+    We suppose that it answers a warp in order: x comes behind the next words, and so late.
+    """
+    return rung.name not in _WAIT_IN_EACH_STEP

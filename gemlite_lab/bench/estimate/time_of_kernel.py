@@ -7,9 +7,9 @@ from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.kernels.holes import without_comments
 from gemlite_edu.runners.kernel import Kernel
 from gemlite_lab.bench.estimate.counts import count
-from gemlite_lab.bench.estimate.model import Term, terms, time_of
+from gemlite_lab.bench.estimate.model import Term, power_of, terms, time_of
 from gemlite_lab.bench.estimate.record import calibration
-from gemlite_lab.bench.estimate.rung_counts import asks_ahead, count_rung
+from gemlite_lab.bench.estimate.rung_counts import count_rung
 from gemlite_lab.bench.ladder import RungKernel
 
 _NOT_COUNTED = (
@@ -18,6 +18,7 @@ _NOT_COUNTED = (
     (re.compile(r"\basm\b"), "nobody counts its asm, such as products on tensor cores"),
     (re.compile(r"\b(?:__pipeline_\w+|memcpy_async)\b"), "it copies while it computes"),
 )
+_ROOTS = {2: "the root of the squares", 4: "the fourth root of the fourth powers"}
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,10 @@ def estimate(kernel, N=4096, K=4096, M=1, device="H200"):
     if why:
         return NotModelled(why)
     is_rung = isinstance(kernel, RungKernel)
-    is_ahead = is_rung and asks_ahead(kernel.rung)
     counts = (count_rung if is_rung else count)(kernel, N, K)
-    found = terms(counts, card, parameters)
-    us = time_of(found, is_ahead)
-    rule = f"start + {'the largest' if is_ahead else 'the root of the squares'} of the others"
+    found, power = terms(counts, card, parameters), power_of(counts, card)
+    us = time_of(found, power)
+    rule = f"start + {_ROOTS[power]} of the others"
     name = kernel.rung.name if is_rung else kernel.name
     title = f"{name}, N = {N}, K = {K}, on an {device}, weights from memory:"
     return Estimate(title, us, us / factor, us * factor, found, rule)

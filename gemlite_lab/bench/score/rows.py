@@ -4,7 +4,7 @@ import hashlib
 from functools import cache, partial
 
 from gemlite_edu.kernels.holes import without_comments
-from gemlite_edu.runners.timing import Timing
+from gemlite_edu.runners.timing import Timing, copies_needed
 from gemlite_lab.bench import ladder
 from gemlite_lab.bench.candidate import Candidate, Prepared
 from gemlite_lab.bench.card import Card, current_card
@@ -14,12 +14,24 @@ from gemlite_lab.bench.measuring import Result
 from gemlite_lab.bench.operands import operands_of
 from gemlite_lab.bench.run import measured, row_of
 
+_MOST_COPIES = 1000  # of the weights; each is packed by itself, and called in one graph
 _this_card = cache(current_card)
 
 
-def measured_row(kernel, problem):
-    """The row of `make bench` for `kernel` on this machine's GPU; a refused time has a reason."""
-    return measured(candidate_of(kernel), problem, _this_card())
+def measured_row(kernel, problem, nbytes):
+    """The row of `make bench` for `kernel` on this machine's GPU; a refused time has a reason.
+
+    nbytes: of all operands and y.
+    """
+    card, candidate = _this_card(), candidate_of(kernel)
+    copies = copies_needed(nbytes, card.l2_bytes)
+    if copies <= _MOST_COPIES:
+        return measured(candidate, problem, card)
+    why = (
+        f"not measured: only {copies:,} copies of so few weights would not stay in the caches; "
+        f"take a larger N or K"
+    )
+    return row_of(candidate, problem, card, None, why, seed=0)
 
 
 def estimated_row(kernel, problem, estimated, nbytes):

@@ -5,6 +5,7 @@ import torch
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.runners.kernel import Kernel
 from gemlite_lab.bench.estimate import estimate, why_not
+from gemlite_lab.bench.estimate.counts import in_simulator
 from gemlite_lab.bench.estimate.record import calibration
 from gemlite_lab.bench.operands import format_of, operands_of
 from gemlite_lab.bench.problem import Problem
@@ -27,10 +28,10 @@ def score_of(kernel, N=4096, K=4096):
     generator = torch.Generator().manual_seed(0)
     weights = problem.draw_weights(kernel.x_dtype, generator)
     x = problem.draw_x(kernel.x_dtype, generator)
-    operands = operands_of(kernel, weights)
-    report = kernel.inspect(x, *operands)
+    operands, simulated = operands_of(kernel, weights), in_simulator(kernel)
+    report = simulated.inspect(x, *operands)
     refuse_wrong(kernel, report, x, weights, problem.product(x, weights))
-    operations = None if why_not(kernel) else kernel.count_operations(x, *operands)["all"]
+    operations = None if why_not(kernel) else simulated.count_operations(x, *operands)["all"]
     counts = counts_of(report, N * K, operations)
     estimated = estimate(kernel, N, K)
     on_gpu = torch.cuda.is_available() and kernel.device != "cpu"
@@ -39,7 +40,7 @@ def score_of(kernel, N=4096, K=4096):
         counts=counts,
         room=room_for_instructions(counts.least, N * K, calibration()[0]),
         estimated=estimated,
-        row=measured_row(kernel, problem)
+        row=measured_row(kernel, problem, counts.least)
         if on_gpu
         else estimated_row(kernel, problem, estimated, counts.least),
         is_measured=on_gpu,

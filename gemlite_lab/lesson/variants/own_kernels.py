@@ -3,7 +3,7 @@
 from gemlite_lab.bench.problem import WeightFormat
 from gemlite_lab.lesson.variants.variant import Variant, written
 
-_HEAD = """\
+HEAD = """\
 __global__ void __launch_bounds__(MAX_THREADS_PER_BLOCK)
 gemv(const X_T* x, const uint32_t* W_packed, const float* scales, const float* zeros, X_T* y, int N,
      int K) {
@@ -13,15 +13,16 @@ gemv(const X_T* x, const uint32_t* W_packed, const float* scales, const float* z
   const int lane_id = threadIdx.x % WARP_SIZE, warp_id = threadIdx.x / WARP_SIZE;
   const int warps = blockDim.x / WARP_SIZE, num_tiles = ceil_div(K, TILE);
 """
-_STAGE = "  stage_to_shared(x, x_shared, K, num_tiles * TILE);\n"
-_ONE_ROW = """\
+STAGE = "  stage_to_shared(x, x_shared, K, num_tiles * TILE);\n"
+ONE_ROW = """\
   const int n = blockIdx.x * warps + warp_id;
   if (n >= N) return;
   const uint32_t* row = W_packed + static_cast<size_t>(n) * num_tiles * WARP_SIZE;
   const float zero = zeros[n];
   float sum = 0.0f;
 """
-_END = """\
+CODE = "(word >> (32 - NBITS * (j + 1)) & MASK)"
+END = """\
   sum = warp_reduce_sum(sum);
   if (lane_id == 0) y[n] = static_cast<X_T>(sum * scales[n]);
 }
@@ -119,7 +120,7 @@ _BLOCK_A_ROW = """\
 
 
 def _text(nbits, *parts):
-    return "".join((_HEAD.replace("$NBITS", str(nbits)), *parts))
+    return "".join((HEAD.replace("$NBITS", str(nbits)), *parts))
 
 
 def _of(name, change, nbits, *parts, launched=None):
@@ -129,30 +130,28 @@ def _of(name, change, nbits, *parts, launched=None):
 
 
 VARIANTS = (
-    _of(
-        "words of a lane", "a lane takes neighbouring words", 4, _STAGE, _ONE_ROW, _OWN_WORDS, _END
-    ),
-    _of("two lanes a word", "two lanes read each word", 4, _STAGE, _ONE_ROW, _WORD_BY_TWO, _END),
+    _of("words of a lane", "a lane takes neighbouring words", 4, STAGE, ONE_ROW, _OWN_WORDS, END),
+    _of("two lanes a word", "two lanes read each word", 4, STAGE, ONE_ROW, _WORD_BY_TWO, END),
     _of(
         "a table",
         "a code is looked up in shared memory",
         4,
         _TABLE,
-        _STAGE,
-        _ONE_ROW,
+        STAGE,
+        ONE_ROW,
         _BY_TABLE,
-        _END,
+        END,
     ),
     _of(
         "a code a turn",
         "a lane reads its word again for each code",
         8,
-        _STAGE,
-        _ONE_ROW,
+        STAGE,
+        ONE_ROW,
         _CODE_A_LANE,
-        _END,
+        END,
     ),
-    _of("two rows a warp", "a warp takes two rows", 4, _STAGE, _TWO_ROWS, launched=(16, 32)),
+    _of("two rows a warp", "a warp takes two rows", 4, STAGE, _TWO_ROWS, launched=(16, 32)),
     _of(
         "a block a row",
         "8 warps share a row, and read x from global memory",
