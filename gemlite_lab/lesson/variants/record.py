@@ -23,9 +23,14 @@ class Recorded(NamedTuple):
         return self.variant.name, str(self.variant.weights), self.N, self.K
 
 
+def path_of(name):
+    """The file of a record: "variants", or "variants_later" for LATER."""
+    return _FOLDER / f"{name}_nvidia_h200.json"
+
+
 def recorded(variants, name="variants"):
-    """A `Recorded` for each shape of `variants` that the file data/<name>_nvidia_h200.json has."""
-    record = json.loads((_FOLDER / f"{name}_nvidia_h200.json").read_text(encoding="utf-8"))
+    """A `Recorded` for each shape of `variants` that the file `path_of(name)` has."""
+    record = json.loads(path_of(name).read_text(encoding="utf-8"))
     of_name = {variant.name: variant for variant in variants}
     return [
         Recorded(of_name[row["kernel"]], row["N"], row["K"], row["p50_us"])
