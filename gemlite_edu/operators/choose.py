@@ -24,8 +24,14 @@ from gemlite_edu.runners import cuda
 Layout = PlaneTiles | PieceTiles | PlainTiles
 Decoders = tuple[tuple[str, str], ...]  # (hole, text)
 MatmulType = Literal[
-    *("GEMV_FAST", "GEMM_FAST", "GEMM_MMA"),
-    *("GEMV", "GEMV_REVSPLITK", "GEMM_SPLITK", "GEMM", "DEQUANTIZE"),
+    "GEMV_FAST",
+    "GEMM_FAST",
+    "GEMM_MMA",
+    "GEMV",
+    "GEMV_REVSPLITK",
+    "GEMM_SPLITK",
+    "GEMM",
+    "DEQUANTIZE",
 ]
 # {matmul type: `CudaProduct`}
 FAST = {"GEMV_FAST": GEMV_FAST, "GEMM_FAST": GEMM_FAST, "GEMM_MMA": GEMM_MMA}
@@ -163,8 +169,8 @@ RULES = (
     Rule(
         "GEMM_MMA",
         MOST_ROWS,
-        "tensor cores multiply the packed words, which are decoded once for all rows, where "
-        "GEMM_FAST lacks Hopper",
+        "tensor cores multiply the packed words, each decoded once for all rows; GEMM_FAST needs "
+        "Hopper",
         lambda problem: problem.has("GEMM_MMA") and problem.machine.capability != HOPPER,
     ),
     Rule(

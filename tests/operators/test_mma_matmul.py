@@ -82,7 +82,7 @@ def test_explain_names_the_kernel_and_why():
     text = make(3, 128, N=24, K=256, y=DType.FP32).layer.explain(16, machine=A100)
     assert "M = 16: GEMM_MMA, gemm_a16wn_mma" in text
     assert "up to 64 rows: GEMM_MMA" in text
-    assert "decoded once for all rows" in text
+    assert "each decoded once for all rows" in text
 
 
 @pytest.mark.parametrize("M", [9, 33])
