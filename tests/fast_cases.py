@@ -317,7 +317,7 @@ _MANY = 400
 
 def cases_of_a_layer(count):
     """Cases of `triton_cases` that GEMV_FAST takes, in which as many different pairs meet."""
-    return draw_unlike(_FACTORS_OF_A_LAYER, _case_of_a_layer, count)
+    return draw_unlike(_FACTORS_OF_A_LAYER, case_of_a_layer, count)
 
 
 def draw_unlike(factors, case_of, count):
@@ -327,7 +327,8 @@ def draw_unlike(factors, case_of, count):
     return triton_cases.unlike(list(map(case_of, rows)), count)
 
 
-def _case_of_a_layer(row):
+def case_of_a_layer(row):
+    """The case of `triton_cases` of a row, with numbers of which y is exact."""
     if row["weights"] == 8 and (row["zeros"] != triton_cases.CODES or BF16 in row.values()):
         row |= {"zeros": triton_cases.CODES, "scale_dtype": torch.float32}  # or z s is rounded
     word_bits = 16 if row["weights"] == 1 else 32

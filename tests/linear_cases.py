@@ -61,7 +61,7 @@ class Problem:
         y_dtype = self.layer.output_dtype.value
         if kernel == "DEQUANTIZE":
             return dequantized_bound(product, y_dtype)
-        if kernel == "GEMV_FAST":
+        if kernel in ("GEMV_FAST", "GEMM_MMA"):
             return self.bound_in_parts(product, LARGEST_OFFSET[self.layer.W_nbits])
         if kernel == "GEMM_FAST" and len(product.x) <= 16:
             return self.bound_in_parts(product, 4 * 2**self.layer.W_nbits)

@@ -25,7 +25,8 @@ SHARED_BYTES_WITHOUT_OPT_IN = 48 * _KIB  # every device grants a launch this muc
 STATIC_SHARED_BYTES = 48 * _KIB  # the limit, on every device, of arrays with a compile-time size
 
 MAX_GRID_Y = 65535
-TURING, HOPPER = (7, 5), (9, 0)  # the first with m16n8 tensor cores; the one with wgmma
+# The first with m16n8 tensor cores, the first with asynchronous copies, the one with wgmma.
+TURING, AMPERE, HOPPER = (7, 5), (8, 0), (9, 0)
 
 
 class Machine(NamedTuple):

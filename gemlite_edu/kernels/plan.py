@@ -51,19 +51,21 @@ class Launch(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The launches of one call; the last one, the product, writes y.
+    """The launches of one call; the last one writes y, and one of them is the product.
 
-    If there is a launch before it, that one converts x to an image of `image_halves` float16
-    numbers, which the product reads instead of x.
+    A launch before the product converts x to an image of `image_halves` float16 numbers, which the
+    product reads instead of x. A launch behind it adds up the sums of `sums_shape` (splits, M, N)
+    in float32, which the product then writes instead of y.
     """
 
     launches: tuple[Launch, ...]
     image_halves: int = 0
+    sums_shape: tuple[int, ...] = ()
 
     @property
     def product(self) -> Launch:
-        """The launch that writes y."""
-        return self.launches[-1]
+        """The launch that multiplies."""
+        return self.launches[-2 if self.sums_shape else -1]
 
     def check_rows(self, M: int) -> None:
         """Raise ValueError if M rows of x need more blocks than a grid may have."""

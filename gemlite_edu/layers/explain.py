@@ -4,13 +4,14 @@ from typing import Any
 
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode
-from gemlite_edu.operators.choose import MATMUL_TYPES, Problem, choose, limits
+from gemlite_edu.operators.choose import MATMUL_TYPES, Problem, choose, limits, refusal
 
 
 def explained(layer: Any, problem: Problem) -> str:
     """The text of `GemLiteLinear.explain` for a `Problem` of the layer."""
     rule, in_graphs = choose(problem), choose(problem._replace(is_captured=True))
     name, format = rule.matmul_type, layer.format
+    refused = refusal(problem, name)
     scales = ChannelScaleMode.of(layer.channel_scales is not None, layer.scaled_activations)
     lines = [
         f"M = {problem.M}: {name}, {MATMUL_TYPES[name]}",
@@ -21,6 +22,7 @@ def explained(layer: Any, problem: Problem) -> str:
             for most, kernel in limits(problem)
         ),
         f"why {name}: {rule.reason}",
+        *([f"refused: {refused}"] if refused else []),
         *([f"q: the value of a code, {format}"] if format else []),
         f"weights: {layer.mode.name}, {layer.mode.value}",
         f"y is multiplied by: {scales.value}",

@@ -10,10 +10,12 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from gemlite_edu.kernels.fast_weights import FastWeights
-from gemlite_edu.kernels.machine import Machine, machine_of
+from gemlite_edu.kernels.gemm_mma import MOST_ROWS
+from gemlite_edu.kernels.machine import AMPERE, HOPPER, Machine, machine_of
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.operators import estimate
-from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMV_FAST
+from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMM_MMA, GEMV_FAST
+from gemlite_edu.operators.triton_product import BF16_NEEDS_AMPERE
 from gemlite_edu.packing.piece_tiles import PieceTiles
 from gemlite_edu.packing.plain_tiles import PlainTiles
 from gemlite_edu.packing.plane_tiles import PlaneTiles
@@ -22,12 +24,21 @@ from gemlite_edu.runners import cuda
 Layout = PlaneTiles | PieceTiles | PlainTiles
 Decoders = tuple[tuple[str, str], ...]  # (hole, text)
 MatmulType = Literal[
-    "GEMV_FAST", "GEMM_FAST", "GEMV", "GEMV_REVSPLITK", "GEMM_SPLITK", "GEMM", "DEQUANTIZE"
+    "GEMV_FAST",
+    "GEMM_FAST",
+    "GEMM_MMA",
+    "GEMV",
+    "GEMV_REVSPLITK",
+    "GEMM_SPLITK",
+    "GEMM",
+    "DEQUANTIZE",
 ]
-FAST = {"GEMV_FAST": GEMV_FAST, "GEMM_FAST": GEMM_FAST}  # {matmul type: `CudaProduct`}
+# {matmul type: `CudaProduct`}
+FAST = {"GEMV_FAST": GEMV_FAST, "GEMM_FAST": GEMM_FAST, "GEMM_MMA": GEMM_MMA}
 MATMUL_TYPES: dict[str, str] = {
     "GEMV_FAST": "gemv_a16wn_fast",
     "GEMM_FAST": "gemm_a16wn_fast",
+    "GEMM_MMA": "gemm_a16wn_mma",
     "GEMV": "gemv",
     "GEMV_REVSPLITK": "gemv_revsplitk",
     "GEMM_SPLITK": "gemm_splitk",
@@ -35,6 +46,7 @@ MATMUL_TYPES: dict[str, str] = {
     "DEQUANTIZE": "dense weights, once for each call, and the library's product",
 }
 _HALVES = (torch.float16, torch.bfloat16)
+_OF_TRITON = ("GEMV", "GEMV_REVSPLITK", "GEMM_SPLITK", "GEMM")
 _ROUNDING = ("DEQUANTIZE", "GEMM_FAST")  # these types round the weights to the dtype of x
 _NOTHING = "__global__ void nothing() {}"
 
@@ -155,6 +167,13 @@ RULES = (
         lambda problem: problem.has("GEMV_FAST"),
     ),
     Rule(
+        "GEMM_MMA",
+        MOST_ROWS,
+        "tensor cores multiply the packed words, each decoded once for all rows; GEMM_FAST needs "
+        "Hopper",
+        lambda problem: problem.has("GEMM_MMA") and problem.machine.capability != HOPPER,
+    ),
+    Rule(
         "DEQUANTIZE",
         None,
         "of the fused kernels only CUDA's read these weights, and they do not take these rows on "
@@ -217,6 +236,14 @@ def limits(
             if most is None:
                 break
     return tuple((most, matmul_type) for matmul_type, most in found.items())
+
+
+def refusal(problem: Problem, matmul_type: str) -> str | None:
+    """Why the problem's machine does not compute it by `matmul_type`, in words; None if it does."""
+    is_old = problem.machine is not None and problem.machine.capability < AMPERE
+    if is_old and problem.x_dtype == torch.bfloat16 and matmul_type in _OF_TRITON:
+        return BF16_NEEDS_AMPERE
+    return None
 
 
 def check_matmul_type(name: str, problem: Problem) -> None:

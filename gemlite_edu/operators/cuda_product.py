@@ -1,4 +1,7 @@
-"""The fast CUDA kernels as functions of tensors: `GEMV_FAST` for few rows, `GEMM_FAST` for more."""
+"""The fast CUDA kernels as functions of tensors.
+
+`GEMV_FAST` is for few rows; for more `GEMM_FAST` is on Hopper, and `GEMM_MMA` from sm_80 on.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,8 +11,9 @@ import torch
 
 from gemlite_edu.kernels.fast_weights import FLOATS, FastWeights, Types
 from gemlite_edu.kernels.gemm_fast import LONGEST_K, N_TILE, FastGemm, plan_gemm
+from gemlite_edu.kernels.gemm_mma import MmaGemm, plan_mma
 from gemlite_edu.kernels.gemv_fast import X_TILE, FastGemv, plan_gemv
-from gemlite_edu.kernels.machine import HOPPER, TURING, machine_of
+from gemlite_edu.kernels.machine import AMPERE, HOPPER, TURING, machine_of
 from gemlite_edu.kernels.pair_table import known_of
 from gemlite_edu.numbers.checks import aligned, aligned_pointers_of, pointers_of, whole_tiles
 from gemlite_edu.numbers.dtypes import name_of
@@ -90,10 +94,13 @@ class CudaProduct:
         return product(x, weight.words, *factors, epilogue.bias, None)
 
 
-def _misfit_of_gemv(layout, types, N, machine, decoders):
-    """Why the kernel does not read this layout, or None; ValueError if x or groups do not fit."""
+def _misfit_of(plan, layout, types, N, machine, decoders):
+    """Why the kernel that `plan` launches does not read this layout, or None.
+
+    Raises ValueError if x or groups do not fit.
+    """
     weights, K = _weights(layout, decoders), layout.K
-    plan_gemv(1, N, K + -K % X_TILE, types, weights, machine)
+    plan(1, N, K + -K % X_TILE, types, weights, machine)
     return _misfit_of_words(layout, weights.layout(K))
 
 
@@ -119,8 +126,12 @@ def _misfit_of_words(layout, reads):
     )
 
 
-GEMV_FAST = CudaProduct(FastGemv(), plan_gemv, _misfit_of_gemv, TURING, (99, 0), X_TILE)
+_NEWEST = (99, 0)
+GEMV_FAST = CudaProduct(
+    FastGemv(), plan_gemv, partial(_misfit_of, plan_gemv), TURING, _NEWEST, X_TILE
+)
 GEMM_FAST = CudaProduct(FastGemm(), plan_gemm, _misfit_of_gemm, HOPPER, HOPPER)
+GEMM_MMA = CudaProduct(MmaGemm(), plan_mma, partial(_misfit_of, plan_mma), AMPERE, _NEWEST, X_TILE)
 
 
 @lru_cache(maxsize=1024)

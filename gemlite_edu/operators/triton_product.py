@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gemlite_edu.kernels.machine import AMPERE
 from gemlite_edu.kernels.triton import KERNELS
 from gemlite_edu.kernels.triton.configs import Config, default_config, is_gemv
 from gemlite_edu.numbers.dtypes import FLOAT8, name_of
@@ -21,6 +22,7 @@ from gemlite_edu.packing.plane_tiles import PlaneTiles
 from gemlite_edu.runners.triton import kernel, launch, replaced
 
 X_DTYPES = (torch.float16, torch.bfloat16, *FLOAT8, torch.int8)
+BF16_NEEDS_AMPERE = "the Triton kernels take bfloat16 x from compute capability 8.0 on: use float16"
 _OF_EACH_KERNEL = ("BLOCK_N", "num_warps", "num_stages")  # of a config
 _OUTPUTS_OF_A_PROGRAM = 128  # of add_chunks
 _WEIGHTS_OF_A_PROGRAM = 8192  # of dequantize_weights
@@ -95,6 +97,9 @@ def _checked(name: str, x: torch.Tensor, weight: PackedWeight) -> torch.Tensor:
         raise ValueError(f"x must be a tensor (M, {weight.layout.K}), got {came}")
     if x.dtype not in X_DTYPES:
         raise TypeError(f"x must be one of {', '.join(map(str, X_DTYPES))}, got {x.dtype}")
+    is_bf16 = x.dtype == torch.bfloat16
+    if is_bf16 and x.is_cuda and torch.cuda.get_device_capability(x.device) < AMPERE:
+        raise ValueError(BF16_NEEDS_AMPERE)
     is_e4m3 = torch.float8_e4m3fn in (x.dtype, weight.words.dtype)
     if is_e4m3 and x.is_cuda and torch.cuda.get_device_capability(x.device) < (8, 9):
         raise ValueError("fp8 e4m3 needs a GPU of compute capability 8.9 or more: use e5m2, int8")

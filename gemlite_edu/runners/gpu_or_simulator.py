@@ -5,6 +5,7 @@ instruments, which only the simulator has.
 """
 
 from copy import copy
+from dataclasses import replace as with_changes
 
 import torch
 
@@ -13,11 +14,13 @@ from gemlite_edu.kernels.machine import machine_of
 from gemlite_edu.numbers.checks import aligned, pointers_of
 from gemlite_edu.runners import builds_ahead, nvcc_beside, simulator
 
+_TERMS = ("channel_scales", "token_scales", "bias")  # finish y, behind the sums if there are some
+
 
 class Program:
     """The CUDA text `name` with the learner's `replace` {hole: text}, built when first needed.
 
-    A plan may also launch other texts, which prepare x; `replace` does not apply to those.
+    A plan may also launch other texts, which prepare x or add up; `replace` does not apply to them.
     time_limit: seconds of processor time after which the simulator stops a kernel.
     """
 
@@ -37,7 +40,9 @@ class Program:
 
         For a GPU this is a loaded library, for the simulator a path.
         """
-        return [self._built(launch, device) for launch in plan.launches][-1]
+        for launch in plan.launches:
+            self._built(launch, device)
+        return self._built(plan.product, device)
 
     def run(self, plan, tensors, out):
         """Launch the plan with `tensors` {name: tensor or None}, x first; write y into `out`."""
@@ -53,6 +58,8 @@ class Program:
         """A function that runs the plan on a GPU; call it with `pointers_of` (x, ..., y)."""
         from gemlite_edu.runners import cuda
 
+        if plan.sums_shape:
+            return self._ready_with_sums(plan, device)
         behind = None
         for launch in plan.launches:
             behind = cuda.ReadyLaunch(self._built(launch, device), launch, device, behind)
@@ -67,6 +74,23 @@ class Program:
 
         return launch_with_image
 
+    def _ready_with_sums(self, plan, device):
+        from gemlite_edu.runners import cuda
+
+        multiply, add = (
+            cuda.ReadyLaunch(self._built(launch, device), launch, device)
+            for launch in plan.launches
+        )
+        empty = torch.empty(0, dtype=torch.float32, device=device)
+
+        def launch_with_sums(pointers):
+            x, words, scales, zeros, *terms, levels, y = pointers
+            sums = empty.new_empty(plan.sums_shape)
+            multiply((x, words, scales, zeros, 0, 0, 0, levels, sums.data_ptr()))
+            add((sums.data_ptr(), *terms, y))
+
+        return launch_with_sums
+
     def inspect(self, plan, tensors, y, title, recorded, window):
         """Run the plan's product in the simulator with instruments: fill `y`, return a `Report`.
 
@@ -80,15 +104,21 @@ class Program:
         )
         builds_ahead.end_if_only_built()
         title = f"{title}: {launch}"
-        arguments = _arguments(launch, tensors, y)
-        return simulator.inspect_kernel(
+        operands, output = _of_product(plan, tensors, y)
+        arguments = _arguments(launch, operands, output)
+        report = simulator.inspect_kernel(
             library, self.source, arguments, launch, self._time_limit, title, recorded, window
         )
+        if output is y or report.y is None:
+            return report
+        self._add_up(plan, output, tensors, y)
+        return with_changes(report, y=y)
 
     def count_operations(self, plan, tensors, y):
         """Run the plan's product in the simulator into `y`, and count its operations."""
         launch = plan.product
-        arguments = _arguments(launch, self._prepared(plan, tensors), y)
+        operands, output = _of_product(plan, self._prepared(plan, tensors), y)
+        arguments = _arguments(launch, operands, output)
         return simulator.count_operations(
             self.source, launch.entry, arguments, launch, self._time_limit
         )
@@ -112,7 +142,15 @@ class Program:
         return cuda.build_kernel(source, launch.entry, launch.defines, capability, replace)
 
     def _simulate(self, plan, tensors, out):
-        self._simulate_launch(plan.product, self._prepared(plan, tensors), out)
+        tensors = self._prepared(plan, tensors)
+        operands, output = _of_product(plan, tensors, out)
+        self._simulate_launch(plan.product, operands, output)
+        if output is not out:
+            self._add_up(plan, output, tensors, out)
+
+    def _add_up(self, plan, sums, tensors, y):
+        terms = {name: tensors[name] for name in _TERMS}
+        self._simulate_launch(plan.launches[-1], {"sums": sums} | terms, y)
 
     def _prepared(self, plan, tensors):
         """The tensors of the plan's product; the image of x replaces x if the product reads it."""
@@ -130,6 +168,15 @@ class Program:
         arguments = _arguments(launch, tensors, result)
         simulator.run_kernel(library, arguments, launch, self._time_limit)
         out.copy_(result)
+
+
+def _of_product(plan, tensors, y):
+    """(tensors, output) of the plan's product; it writes sums if another launch adds them up."""
+    if not plan.sums_shape:
+        return tensors, y
+    sums = torch.empty(plan.sums_shape)
+    _poison(sums)
+    return tensors | dict.fromkeys(_TERMS), sums
 
 
 def _arguments(launch, tensors, out):

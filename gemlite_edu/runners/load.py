@@ -10,13 +10,19 @@ from typing import Any, Literal
 
 import torch
 
-from gemlite_edu.kernels import gemm_fast, gemv, gemv_fast, ternary
+from gemlite_edu.kernels import gemm_fast, gemm_mma, gemv, gemv_fast, ternary
 from gemlite_edu.kernels.pair_table import PairTable
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.packing.bitnet_fragments import Fragment
 from gemlite_edu.runners.kernel import Kernel
 
-KERNELS = gemv.KERNELS | gemv_fast.FAST_KERNELS | gemm_fast.FAST_GEMM | ternary.TERNARY_KERNELS
+KERNELS = (
+    gemv.KERNELS
+    | gemv_fast.FAST_KERNELS
+    | gemm_fast.FAST_GEMM
+    | gemm_mma.MMA_GEMM
+    | ternary.TERNARY_KERNELS
+)
 _TIME_LIMIT = 60.0
 _LONGEST_TIME_LIMIT = 86400
 
@@ -34,8 +40,8 @@ def load(
 ) -> Kernel:
     """Return the `Kernel` called `name`; call it as `y = kernel(x, W, scales, zeros)`.
 
-    nbits: width of the codes for kernels with wn in their name: 1 to 8; the fast GEMM takes 8, 4 or
-        2.
+    nbits: width of the codes for kernels with wn in their name: 1 to 8; gemm_a16wn_fast takes 8, 4
+        or 2.
     x_dtype: dtype of x; None: torch.float16, or torch.int8 for kernels with a8 in their name.
     replace: {hole: CUDA text} to put into the kernel's holes, e.g. {"dequant_dot": my_text}.
     device: "cpu" compiles for the simulator now, "cuda" for the current GPU now; "auto" compiles at

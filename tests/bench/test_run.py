@@ -138,7 +138,7 @@ def test_every_kernel_of_the_package_and_every_peer_takes_part():
     layer = {"gemlite_linear", "dequantize_then_cublas"}
     products_of_int8 = {*TERNARY_KERNELS, "int_mm"}
     fast = {*FAST_KERNELS, *(f"{name}_bf16" for name in FAST_KERNELS), *FAST_GEMM}
-    fast.add("gemv_a16wn_fast_table")
+    fast |= {"gemv_a16wn_fast_table", "gemm_a16wn_mma", "gemm_a16wn_mma_bf16"}
     assert set(find_candidates()) == {*KERNELS, *fast, *triton, *layer, *PEERS, *products_of_int8}
 
 
@@ -228,6 +228,25 @@ def test_a_fast_gemv_says_what_it_takes(name, weights):
     candidate = find_candidates()[name]
     assert candidate.why_not(Problem(WeightFormat.parse(weights), 1, 64, 384))
     assert candidate.why_not(Problem(WeightFormat(4), 65, 64, 384)).endswith("M up to 64")
+
+
+@pytest.mark.parametrize("weights", ["W4 g128", "W7", "W1 g128"])
+@pytest.mark.parametrize("end, error", [("", 2**-10), ("_bf16", 2**-8)])
+def test_the_product_by_mma_computes_the_problem(weights, end, error, monkeypatch):
+    monkeypatch.setattr(
+        "gemlite_lab.bench.measuring.time_replays", lambda clock, before_each: Timing(1, 1, 1)
+    )
+    candidate = find_candidates()["gemm_a16wn_mma" + end]
+    problem = Problem(WeightFormat.parse(weights), M=18, N=33, K=384)
+    generator = torch.Generator().manual_seed(4)
+    result = measure(candidate, problem, replace(CARD, read_gb_per_s=1e9), generator, ReplayedCalls)
+    assert result.error < error
+
+
+@pytest.mark.parametrize("weights, M", [("W16", 9), ("W4 g8", 9), ("W4", 4), ("W4", 65)])
+def test_the_product_by_mma_says_what_it_takes(weights, M):
+    problem = Problem(WeightFormat.parse(weights), M, 64, 384)
+    assert find_candidates()["gemm_a16wn_mma"].why_not(problem)
 
 
 @pytest.mark.parametrize("weights", ["W4 g128", "W8", "W2 g64"])

@@ -8,7 +8,8 @@ ternary weights: a last tile of outputs and of K with little in it, rows for two
 along K than buffers, blocks for devices of little shared memory. For the GEMVs at the memory limit:
 blocks of several tiles, a last tile of one output, groups of part of a step, turns and passes. For
 the product for batches: more steps than stages, clusters, outputs and rows beyond the last block,
-blocks with a tile of their own and blocks that share one. For both, a table in shared memory.
+blocks with a tile of their own and blocks that share one. For the product by mma.sync: the same,
+with rows of W at odd places, and a launch that adds up. For all of these, a table in shared memory.
 """
 
 import sys
@@ -16,6 +17,7 @@ import sys
 import batch_cases
 import fast_cases
 import int4_cases
+import mma_cases
 import sparse_fast_cases
 import ternary_cases
 import torch
@@ -23,7 +25,7 @@ import triton_cases
 from kernel_cases import PER_CHANNEL, PLAIN_KERNELS, Case, is_right, make_case, poison
 
 from gemlite_edu.kernels.gemv import KERNELS
-from gemlite_edu.kernels.machine import HOPPER
+from gemlite_edu.kernels.machine import AMPERE, HOPPER
 from gemlite_edu.kernels.pair_table import pair_table
 from gemlite_edu.kernels.triton import KERNELS as TRITON_KERNELS
 
@@ -88,6 +90,13 @@ BATCH_EDGES = [
     dict(M=300, N=136, least_K=1024, rows=256, splits=2),
     dict(M=300, N=136, least_K=1536, rows=128, splits=2, machine=fast_cases.FEW_BLOCKS),
 ]
+MMA_EDGES = [
+    dict(M=1, N=1, least_K=1, group_size=None),
+    dict(M=9, N=33, least_K=1000, group_size=32, machine=mma_cases.ONE_BLOCK),
+    dict(M=18, N=130, least_K=2560, x_dtype=fast_cases.BF16),
+    dict(M=65, N=140, least_K=1300, group_size=None),
+    dict(M=64, N=260, least_K=1536, group_size=64, machine=mma_cases.RTX_4090),
+]
 
 
 def cases():
@@ -138,6 +147,14 @@ def batch_edges():
     yield batch_cases.Case(2, **BATCH_EDGES[1])
 
 
+def mma_edges():
+    if torch.cuda.get_device_capability() < AMPERE:
+        return
+    for nbits in range(8, 0, -1):
+        for edge in MMA_EDGES:
+            yield mma_cases.Case(nbits, **edge)
+
+
 def gemv_is_right(case):
     inputs = make_case(case)
     return is_right(
@@ -171,7 +188,7 @@ def launches():
     yield from ((triton_is_right, (case,)) for case in triton_edges())
     yield from ((int4_is_right, (case,)) for case in int4_edges())
     yield from ((ternary_is_right, (case,)) for case in ternary_edges())
-    at_the_limit = [*fast_edges(), *batch_edges()]
+    at_the_limit = [*fast_edges(), *batch_edges(), *mma_edges()]
     yield from ((fast_is_right, (case,)) for case in at_the_limit)
     of_4_bits = [case for case in at_the_limit if case.nbits == 4]
     yield from ((fast_is_right, (case, TABLE)) for case in of_4_bits[::2])

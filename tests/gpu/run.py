@@ -2,7 +2,8 @@
 
     python tests/gpu/run.py [PART ...]
 
-Parts: kernels, fast, ternary, triton, sanitizer, counters, speed, notebooks; without names all run.
+Parts: kernels, fast, mma, ternary, triton, sanitizer, counters, speed, notebooks; without names all
+run.
 Writes benchmarks/data/test_gpu_<device>.json, one entry a part.
 """
 
@@ -38,6 +39,7 @@ def test_files(*names):
 
 
 FAST_TESTS, TERNARY_TESTS = test_files("fast", "fast_calls"), test_files("ternary")
+MMA_TESTS = test_files("mma")
 TRITON_TESTS = test_files(
     "mixed_mm", "linear", "triton", "triton_builds"
 )  # the longest tests first
@@ -52,7 +54,7 @@ MOST_SECONDS = 1200  # that a process may take: one that hangs ends
 
 def kernels():
     """Every CUDA GEMV against the oracle on both runners, and the harness."""
-    others = {*TRITON_TESTS, *TERNARY_TESTS, *FAST_TESTS, *TIMED_TESTS}
+    others = {*TRITON_TESTS, *TERNARY_TESTS, *FAST_TESTS, *MMA_TESTS, *TIMED_TESTS}
     files = {str(path) for path in GPU_TESTS.glob("test_*.py")}
     # What measures has the GPU to itself.
     return added_up([run_shared(*sorted(files - others)), run_pytest(*TIMED_TESTS)])
@@ -61,6 +63,11 @@ def kernels():
 def fast():
     """The kernels at the memory limit likewise, their errors, and how both runners agree."""
     return run_shared(*FAST_TESTS)
+
+
+def mma():
+    """The product by mma.sync, which needs no Hopper, likewise."""
+    return run_shared(*MMA_TESTS)
 
 
 def ternary():
@@ -214,7 +221,7 @@ def report_failure(result):
 
 PARTS = {
     part.__name__: part
-    for part in (kernels, fast, ternary, triton, sanitizer, counters, speed, notebooks)
+    for part in (kernels, fast, mma, ternary, triton, sanitizer, counters, speed, notebooks)
 }
 
 

@@ -14,9 +14,10 @@ import torch
 from gemlite_edu.kernels import sources
 from gemlite_edu.kernels.fast_weights import FastWeights, SparseWeights, Types
 from gemlite_edu.kernels.gemm_fast import plan_gemm
+from gemlite_edu.kernels.gemm_mma import plan_mma
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.kernels.gemv_fast import FAST_KERNELS, FastGemv, plan_gemv
-from gemlite_edu.kernels.machine import H200, SIMULATED
+from gemlite_edu.kernels.machine import H200, SIMULATED, Machine
 from gemlite_edu.kernels.pair_table import HOLE_BYTES, known_of, pair_table
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS, Y_TYPES
 from gemlite_edu.numbers.formats import FP8_E4M3, NF4
@@ -163,9 +164,31 @@ def gemm_builds(nbits, M, N, group_size, mode):
         yield build_of(name, launch.text, launch.entry, launch, (WITH_WGMMA,))
 
 
+RTX_4090 = 89
+OF_THE_MMA_GEMM = [  # architecture, bits, size of groups, M, type of x
+    (80, 4, 128, 64, FP16),
+    (80, 8, 64, 64, BF16),
+    (80, 7, 128, 64, BF16),
+    (80, 2, 32, 33, FP16),
+    (86, 4, None, 16, FP16),
+    (RTX_4090, 4, 128, 64, FP16),
+    (90, 4, 128, 64, BF16),
+]
+
+
+def mma_builds(architecture, nbits, group_size, M, x_dtype):
+    machine = Machine(divmod(architecture, 10), 108)
+    weights = FastWeights(nbits, group_size, **known_of({}, nbits))
+    types = Types(x_dtype, x_dtype, FP16, FP16)
+    for launch in plan_mma(M, 4096, 4096, types, weights, machine).launches:
+        name = f"{launch.text}-w{nbits}-M{M}-group {group_size}-x {x_dtype}-sm_{architecture}"
+        yield build_of(name, launch.text, launch.entry, launch, (architecture,))
+
+
 BUILDS_OF_TERNARY_WEIGHTS = [b for case in OF_TERNARY_WEIGHTS for b in ternary_builds(*case)]
 BUILDS_OF_FAST_KERNELS = [fast_build(*case) for case in OF_FAST_KERNELS]
 BUILDS_OF_THE_FAST_GEMM = [b for case in OF_THE_FAST_GEMM for b in gemm_builds(*case)]
+BUILDS_OF_THE_MMA_GEMM = [b for case in OF_THE_MMA_GEMM for b in mma_builds(*case)]
 WITHOUT_SPILLS = [
     *OF_ALL_KERNELS,
     *OF_OTHER_OPTIONS,
@@ -173,6 +196,7 @@ WITHOUT_SPILLS = [
     *BUILDS_OF_FAST_KERNELS,
     *OF_A_TABLE,
     *BUILDS_OF_THE_FAST_GEMM,
+    *BUILDS_OF_THE_MMA_GEMM,
 ]
 
 
@@ -180,7 +204,7 @@ WITHOUT_SPILLS = [
 def said(tmp_path_factory):
     """{(build, architecture): what ptxas says}, from one run of nvcc for each architecture."""
     folder, found = tmp_path_factory.mktemp("nvcc"), {}
-    for architecture in (*ARCHITECTURES, WITH_WGMMA):
+    for architecture in (*ARCHITECTURES, RTX_4090, WITH_WGMMA):
         every = (*WITHOUT_SPILLS, *OF_EIGHT_ROWS)
         builds = [build for build in every if architecture in build.architectures]
         of_builds = compiled_together(builds, architecture, folder)

@@ -134,7 +134,7 @@ def test_every_file_of_tests_belongs_to_one_part(run, monkeypatch):
     keep = lambda *files, **_: ran.extend(files) or {"passed": True, "tests": {"passed": 1}}  # noqa: E731
     monkeypatch.setattr(run, "run_shared", keep)
     monkeypatch.setattr(run, "run_pytest", keep)
-    for part in (run.kernels, run.fast, run.ternary, run.triton):
+    for part in (run.kernels, run.fast, run.mma, run.ternary, run.triton):
         json.dumps(part())
     assert sorted(ran) == sorted(map(str, GPU_TESTS.resolve().glob("test_*.py")))
 

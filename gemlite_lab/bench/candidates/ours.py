@@ -7,9 +7,10 @@ import torch
 
 from gemlite_edu.kernels import holes, sources
 from gemlite_edu.kernels.gemm_fast import FAST_GEMM, N_TILE
+from gemlite_edu.kernels.gemm_mma import MMA_GEMM, MOST_ROWS
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.kernels.gemv_fast import FAST_KERNELS
-from gemlite_edu.kernels.machine import HOPPER, machine_of
+from gemlite_edu.kernels.machine import AMPERE, HOPPER, machine_of
 from gemlite_edu.kernels.pair_table import pair_table
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS
 from gemlite_edu.packing import BitPlanes3, Sparse1in2, pack_bitnet_2bit
@@ -139,6 +140,38 @@ _FAST_GEMM = _candidate(
 )
 FAST = [*_FAST_GEMVS, _FAST_GEMM]
 
+# The product that needs no Hopper, where a layer on an H200 does not take it.
+
+_LEAST_ROWS_OF_MMA = 5  # fewer share a pass of gemv_a16wn_fast in any case
+(_MMA_SPEC,) = MMA_GEMM.values()
+
+
+def _why_not_mma(problem):
+    weights = problem.weights
+    if problem.transposed or weights.is_sparse:
+        return "dense weights, not transposed"
+    if not _LEAST_ROWS_OF_MMA <= problem.M <= MOST_ROWS:
+        return f"M from {_LEAST_ROWS_OF_MMA} to {MOST_ROWS}"
+    if torch.cuda.is_available() and machine_of(torch.device("cuda")).capability < AMPERE:
+        return "sm_80 or newer"
+    try:
+        _MMA_SPEC.completed(weights.nbits, group_size=weights.group_size)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+_MMA_GEMMS = [
+    _candidate(
+        _MMA_SPEC.name + end,
+        _texts(*_MMA_SPEC.texts),
+        _why_not_mma,
+        partial(_prepare_fast, _MMA_SPEC.name, x_dtype),
+        x_dtype,
+    )
+    for x_dtype, end in ((torch.float16, ""), (torch.bfloat16, "_bf16"))
+]
+
 # gemv_a16wn_fast with a table in its hole.
 
 (_PLAIN,) = (one for one in _FAST_GEMVS if one.name == "gemv_a16wn_fast")
@@ -209,4 +242,4 @@ _TERNARY = [
     for name in TERNARY_KERNELS
 ]
 
-CANDIDATES = [*_GEMVS, *FAST, _TABLE_GEMV, *_TERNARY]
+CANDIDATES = [*_GEMVS, *FAST, *_MMA_GEMMS, _TABLE_GEMV, *_TERNARY]
