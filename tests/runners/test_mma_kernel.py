@@ -120,11 +120,6 @@ def test_the_claim_is_true(nbits, M, x_dtype):
     assert is_true(claim, report), report
 
 
-def test_the_claim_of_the_sums_is_true():
-    (claim,) = claims_of(sources.read("add_splits"))
-    assert claim == "sums 4 sectors/request"
-
-
 # Mistakes
 
 

@@ -1,7 +1,6 @@
 // y (M, N) of the sums (splits, M, N) float that blocks of gemm_mma.cuh have of their own steps along
 // K, always added in the same order. Grid (ceil(N / THREADS), M): a thread finishes one output with
 // whatever is there of channel_scales (N), token_scales (M) and bias (N), as gemm_mma.cuh does.
-// claim: sums 4 sectors/request
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
