@@ -63,6 +63,8 @@ def advice_on(error):
     """The cause of a frequent error, as the end of a sentence; empty for other errors."""
     if isinstance(error, NameError):
         return " (known are what it gets, what it defines, and the names of the kernel's file)"
+    if "is out of range for type" in str(error):
+        return " (a number beside a block takes the block's type, which must hold it)"
     if "NoneType" in str(error):
         name = _none_in_the_line_of(error)
         return f" ({name} is None here)" if name else " (does every path end with a return?)"
