@@ -14,6 +14,7 @@ from gemlite_lab.checker.exercise import CheckFailed
 _QUANTUM = 1 / 16
 _MAX_QUANTA = 2**24  # float32 sums are exact up to this
 _SIGNED_OFFSET = 8
+_MANY = 47  # a prime: so many zeros and scales are distinct in `many_groups_int4`
 
 
 @dataclass(frozen=True)
@@ -106,9 +107,30 @@ def exact_int4(
         group_size,
         config,
     )
-    W = case.W.abs() if columns == "K" else case.W.abs().T
-    largest = reference.matmul(x.abs(), W).max() / _QUANTUM
+    _check_sums(case, columns == "N")
+    return case
+
+
+def _check_sums(case, is_transposed):
+    W = case.W.abs().T if is_transposed else case.W.abs()
+    largest = reference.matmul(case.x.abs(), W).max() / _QUANTUM
     assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
+
+
+def many_groups_int4(*size, **how):
+    """Like `exact_int4`; no two groups of a row, nor rows of a group, share a zero or a scale.
+
+    fp16 still holds each weight: five bits of a code less its zero, times four of a scale.
+    """
+    case = exact_int4(*size, **how)
+    groups = len(case.scales)
+    assert max(case.N, groups) <= _MANY and not case.signed
+    n, g = torch.arange(case.N), torch.arange(groups)[:, None]
+    place = (5 * n + 11 * g) % _MANY
+    scales = (8 + place % 8) * 2.0 ** (place // 8) * _QUANTUM
+    zeros = ((7 * n + 3 * g) % _MANY - _MANY // 3).float()
+    case = replace(case, scales=_laid_as(case.scales, scales), zeros=_laid_as(case.zeros, zeros))
+    _check_sums(case, how.get("columns") == "N")
     return case
 
 
@@ -136,9 +158,9 @@ def random_int4(*size, **how):
     """Like `exact_int4`, with random x, scales and zeros, so that y is rounded."""
     case = exact_int4(*size, **how)
     generator = torch.Generator().manual_seed(0)
-    scales, zeros = case.scales.clone(), case.zeros.clone()  # both lie as they did
-    scales.copy_((1 + torch.rand(scales.shape, generator=generator)) / 16)
-    zeros.copy_(torch.rand(zeros.shape, generator=generator) * 18 - 2)
+    shape = case.scales.shape
+    scales = _laid_as(case.scales, (1 + torch.rand(shape, generator=generator)) / 16)
+    zeros = _laid_as(case.zeros, torch.rand(shape, generator=generator) * 18 - 2)
     x = torch.randn(case.x.shape, generator=generator).half()
     label = f"{case.label}, random numbers"
     return replace(case, label=label, x=x, scales=scales, zeros=zeros, is_exact=False)
@@ -185,6 +207,11 @@ def as_views(case, are_views=True):
     """The case with scales and zeros as `.T` views, or contiguous."""
     scales, zeros = (_laid(t, are_views) for t in (case.scales, case.zeros))
     return replace(case, scales=scales, zeros=zeros)
+
+
+def _laid_as(tensor, values):
+    """A tensor of these values that lies as `tensor` does, and has its type."""
+    return tensor.clone().copy_(values)
 
 
 def _laid(tensor, is_view):

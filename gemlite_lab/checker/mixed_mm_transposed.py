@@ -13,6 +13,7 @@ from gemlite_lab.checker.int4_cases import (
     exact_int4,
     expected,
     laid_apart,
+    many_groups_int4,
     random_int4,
     wide_int4,
 )
@@ -42,7 +43,7 @@ def _cases():
         # sums that fp16 does not hold, of three tiles
         as_on_a_gpu(_case((5, 96, 32), 32, (16, 32, 32), 1, make=wide_int4)),
         _case((5, 40, 32), 32, (16, 32, 32), 2, make=random_int4),
-        _case((1, 16, 24 * 16), 16, (16, 16, 16), 1),  # 24 groups
+        _case((1, 16, 24 * 16), 16, (16, 16, 16), 1, make=many_groups_int4),
         with_a_row_for_each_tile(_case((1, 192, 32), 32, (16, 32, 32), 3), 32),
     ]
 

@@ -33,7 +33,7 @@ _SHAPES = (  # chunks, BLOCK_K, GROUP, M, N, K
 )
 _LONG, _BROAD, _EMPTY, _WIDE, _FRESH, _RANDOM, _SHARED = (
     (1, 256, 16, 1, 1, 4112),  # more groups than a byte counts
-    (1, 32, 48, 1, 70, 96),
+    (1, 32, 48, 1, 70, 96),  # in a group, all zeros differ
     (5, 128, 656, 3, 1, 752),  # 6 tiles: chunk 3 would begin behind the last one, chunk 4 later
     (1, 32, 48, 70, 1, 96),
     (2, 32, 48, 5, 33, 96),
@@ -60,15 +60,15 @@ class _SplitCase:
 
 @cache
 def _cases():
-    shapes = *_SHAPES, _LONG, _BROAD
-    exact = [_case(*shape, seed) for seed, shape in enumerate(shapes)]
+    exact = [_case(*shape, seed) for seed, shape in enumerate(_SHAPES)]
+    exact += [_long_case(*_LONG), _case(*_BROAD, seed=0, zeros=_BROAD[4] + 1)]
     empty, shares = _case(*_EMPTY, seed=0, codes=256), _case(*_SHARED, seed=0)
     shares = with_a_row_for_each_tile(shares, shares.block_k)
     return [*exact, empty, _wide_case(*_WIDE), _random_case(*_RANDOM), shares]
 
 
-def _case(chunks, block_k, group_size, M, N, K, seed, codes=16):
-    """An exact case; each code is below `codes`."""
+def _case(chunks, block_k, group_size, M, N, K, seed, codes=16, zeros=16):
+    """An exact case; each code is below `codes`, and each zero below `zeros`."""
     generator = torch.Generator().manual_seed(seed)
     n, g = torch.arange(N), torch.arange(-(-K // group_size)).view(-1, 1)
     k = torch.arange(K)
@@ -81,11 +81,32 @@ def _case(chunks, block_k, group_size, M, N, K, seed, codes=16):
         group_size,
         torch.randint(0, codes, (N, K), dtype=torch.uint8, generator=generator),
         2.0 ** ((2 * n + 3 * g) % 5) * _QUANTUM,
-        ((7 * n + 3 * g + 1) % 16).float(),
+        ((7 * n + 3 * g + 1) % zeros).float(),
         x,
     )
-    largest = reference.matmul(x.abs(), _weights(case).abs()).max() / _QUANTUM
+    _check_sums(case)
+    return case
+
+
+def _check_sums(case, quantum=_QUANTUM):
+    largest = reference.matmul(case.x.abs(), _weights(case).abs()).max() / quantum
     assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
+
+
+def _long_case(*size):
+    """A case of one row in which all zeros differ, and all scales.
+
+    Codes lie next to their zero, so that bf16 holds the weights: 1, 0 or -1 times a scale.
+    """
+    case = _case(*size, seed=0)
+    groups = len(case.scales)
+    g = torch.arange(groups)[:, None]
+    zeros, place = (100 * g % groups - 1).float(), 60 * g % groups
+    scales = (128 + place % 128) * 2.0 ** (place // 128) * _QUANTUM
+    beside = zeros[torch.arange(case.x.shape[1]) // case.group_size].T + case.W_q % 2.0 * 2 - 1
+    W_q = beside.clamp(0, 255).to(torch.uint8)
+    case = replace(case, W_q=W_q, zeros=zeros, scales=scales)
+    _check_sums(case)
     return case
 
 
@@ -95,8 +116,7 @@ def _fresh_case(seed):
     sign = 1 - 2 * (torch.arange(case.scales.numel()).view(case.scales.shape) % 3 % 2)
     zeros = case.zeros + 300 * (torch.arange(len(case.W_q)) % 3 - 1)
     case = replace(case, scales=case.scales * sign, zeros=zeros)
-    largest = reference.matmul(case.x.abs(), _weights(case).abs()).max() / _QUANTUM
-    assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
+    _check_sums(case)
     return case
 
 
@@ -111,8 +131,7 @@ def _wide_case(*size):
     k, x = torch.arange(K), torch.zeros_like(case.x)
     x[k % len(x), k] = 2.0 * torch.randint(128, 256, (K,), generator=generator).half() + 1
     case = replace(case, label=f"{case.label}, x of nine bits", x=x, zeros=case.zeros + 0.5)
-    largest = reference.matmul(x, _weights(case).abs()).max() / _QUANTUM * 2
-    assert largest < _MAX_QUANTA, f"{case.label}: sums are not exact in float32"
+    _check_sums(case, _QUANTUM / 2)
     return case
 
 

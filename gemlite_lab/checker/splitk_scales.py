@@ -19,6 +19,7 @@ from gemlite_lab.checker.int4_cases import (
     exact_int4,
     expected,
     laid_apart,
+    many_groups_int4,
     random_int4,
     wide_int4,
 )
@@ -45,7 +46,8 @@ def _cases():
         as_on_a_gpu(_case(1, 256, (1, 2, 2304), 768)),
         as_on_a_gpu(_case(1, 32, (5, 3, 96), 96, make=wide_int4)),  # sums that fp16 does not hold
         _case(2, 32, (5, 70, 64), 32, make=random_int4),
-        _case(9, 32, (2, 2, 32 * 40), 32),  # 40 groups; of one row the sum over a group is 0
+        # 40 groups; of one row of x, the sum over a group is 0
+        _case(9, 32, (2, 2, 32 * 40), 32, make=many_groups_int4),
         with_a_row_for_each_tile(_case(3, 32, (1, 9, 192), 32), 32),
     ]
 

@@ -36,6 +36,13 @@ def test_neighbours_differ_along_both_axes(name, case):
         assert (pairs[:, step:] != pairs[:, :-step]).any(0).all(), step
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_an_index_that_is_wrong_for_zeros_or_scales_alone_shows(name):
+    case = max(EXERCISES[name].cases(), key=lambda case: len(case.scales))
+    for values in (case.zeros, case.zeros.T, case.scales, case.scales.T):
+        assert all(len(row.unique()) == len(row) for row in values)
+
+
 @pytest.mark.parametrize("name, case", CASES, ids=lambda value: getattr(value, "label", value))
 def test_every_code_is_there_and_zeros_are_to_no_side(name, case):
     first = -8 if case.signed else 0

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from gemlite_edu.runners.interpreter.brain_floats import dot_of_values
 from gemlite_edu.runners.interpreter.hints import HINTS
 from gemlite_edu.runners.interpreter.loop_numbers import counted
+from gemlite_edu.runners.interpreter.methods import methods
 
 
 @contextmanager
@@ -37,6 +38,8 @@ def interpreting():
         for module, name, function in own.written_in_triton:
             setattr(module, name, function)
             module.interpreter_semantic = interpreter.interpreter_semantic  # their code looks it up
+        for name, method in own.methods.items():
+            setattr(interpreter.tl.tensor, name, method)
         yield
     finally:
         builder.options, type(builder).create_dot = options, create_dot
@@ -53,12 +56,14 @@ class _Triton(NamedTuple):
 
     builtins: {module or class that the interpreter changes: {name: builtin}}
     written_in_triton: [(module, name, the function for the interpreter)]
+    methods: {name: the method of a tensor for the interpreter}
     patch_builtin, patch_lang_tensor, get_np_dtype, patch_lang_core: the interpreter's own.
     np_dtypes: {name of a scalar's type: what get_np_dtype says of it}, as far as it was asked.
     """
 
     builtins: dict
     written_in_triton: list
+    methods: dict
     patch_builtin: Callable
     patch_lang_tensor: Callable
     get_np_dtype: Callable
@@ -87,7 +92,7 @@ def _triton():
     ]
     names = "_patch_builtin", "_patch_lang_tensor", "_get_np_dtype", "_patch_lang_core"
     own = (getattr(interpreter, name) for name in names)
-    return _Triton(builtins, written_in_triton, *own, np_dtypes={})
+    return _Triton(builtins, written_in_triton, methods(tl), *own, np_dtypes={})
 
 
 def _patch_builtin(place, *others):

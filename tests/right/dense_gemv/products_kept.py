@@ -27,4 +27,4 @@ def dense_gemv(
         )
         x = tl.load(x_ptr + m * stride_m + k, mask=k < K, other=0.0)
         products += W.to(tl.float32) * x.to(tl.float32)[None, :]
-    tl.store(y_ptr + m * N + row, tl.sum(products, 1), mask=row < N)
+    tl.store(y_ptr + m * N + row, products.sum(axis=1), mask=row < N)

@@ -64,7 +64,7 @@ def gemv_revsplitk(
             NBITS, FIELDS, DEPTH, GROUP, FMA,
         )  # fmt: skip
 
-    sums = tl.sum(acc, axis=1)
+    sums = acc.sum(axis=1)
     if ATOMIC:
         tl.atomic_add(partial_ptr + tl.cast(m, tl.int64) * N + n, sums, mask=n < N)
     else:

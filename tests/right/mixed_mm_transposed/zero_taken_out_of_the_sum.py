@@ -45,7 +45,7 @@ def mixed_mm_transposed(
         scales = tl.load(scales_ptr + pair_at).to(tl.float32)
         zeros = tl.load(zeros_ptr + pair_at).to(tl.float32)
         scaled_x = x.to(tl.float32) * scales[None, :]
-        of_zeros += tl.sum(scaled_x * zeros[None, :], axis=1)
+        of_zeros += (scaled_x * zeros[None, :]).sum(axis=1)
         scaled_x = scaled_x.to(DTYPE)
         even, odd = shifted(pairs, tl.zeros((BLOCK_N, 1), tl.float32), DTYPE)
         even_sum += tl.dot(scaled_x, even)

@@ -32,7 +32,8 @@ def splitk_group(
         group_index = start // GROUP
         scales = tl.load(scales_ptr + group_index * N + row)[:, None]
         zeros = tl.load(zeros_ptr + group_index * N + row)[:, None]
-        acc += tl.dot((codes - zeros).to(tl.float16), x) * scales
+        sum_x = x.to(tl.float32).sum(axis=0)[None, :]
+        acc += (tl.dot(codes.to(tl.float16), x) - zeros * sum_x) * scales
 
     at = (chunk * M + m[None, :]) * N + n[:, None]
     tl.store(partial_ptr + at, acc, mask=(m < M)[None, :] & (n < N)[:, None])

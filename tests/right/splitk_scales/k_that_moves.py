@@ -38,9 +38,11 @@ def splitk_scales(
         group_at = first_k // GROUP * stride_sg
         scales = tl.load(scales_ptr + group_at + row_at)
         zeros = tl.load(zeros_ptr + group_at + row_at)
-        even, odd = shifted(tl.load(b_ptrs), zeros, DTYPE)
+        even, odd = shifted(tl.load(b_ptrs), tl.zeros((BLOCK_N, 1), tl.float32), DTYPE)
         codes = tl.join(even, odd).reshape(BLOCK_N, BLOCK_K)
-        acc += tl.dot(codes, tl.load(x_ptrs).to(DTYPE)) * scales
+        x = tl.load(x_ptrs).to(DTYPE)
+        sum_x = x.to(tl.float32).sum(axis=0)[None, :]
+        acc += (tl.dot(codes, x) - zeros * sum_x) * scales
         first_k += SPLIT_K * BLOCK_K
         x_ptrs += SPLIT_K * BLOCK_K
         b_ptrs += SPLIT_K * BLOCK_K // 2 * stride_bk
