@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from gemlite_lab.bench.model.measure import BATCHES
 from gemlite_lab.bench.model.report import limit_us
-from gemlite_lab.bench.model.rows import model_path, newest_rows, read_rows
+from gemlite_lab.bench.model.rows import recorded_steps
 from gemlite_lab.bench.model.shapes import SHAPES
 from gemlite_lab.draw.canvas import SERIES
 
@@ -79,7 +79,7 @@ def draw(axes, shape, found, limit):
 
 def chart():
     """The chart of the recorded rows. Raises ValueError without them."""
-    return drawn(newest_rows(read_rows(model_path("NVIDIA H200"))))
+    return drawn(recorded_steps("NVIDIA H200"))
 
 
 if __name__ == "__main__":

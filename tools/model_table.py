@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gemlite_lab.bench.model.measure import CELLS
 from gemlite_lab.bench.model.report import limit_us
-from gemlite_lab.bench.model.rows import model_path, newest_rows, read_rows
+from gemlite_lab.bench.model.rows import recorded_steps
 from gemlite_lab.bench.model.shapes import SHAPES
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
@@ -80,7 +80,7 @@ def page_with_tables(text):
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise ValueError(f"the page has not both marks, {BEGIN} and {END}: put them back")
-    rows = newest_rows(read_rows(model_path("NVIDIA H200")))
+    rows = recorded_steps("NVIDIA H200")
     return "\n".join([before + BEGIN, *tables(rows), END]) + after
 
 

@@ -12,7 +12,7 @@ from chart_svg import svg_of
 from matplotlib.figure import Figure
 
 from gemlite_lab.bench import measurements, roofline
-from gemlite_lab.bench.model.rows import model_path, newest_rows, read_rows
+from gemlite_lab.bench.model.rows import recorded_steps
 from gemlite_lab.draw.canvas import SERIES
 
 PATH = Path(__file__).parent.parent / "docs" / "images" / "readme_h200.svg"
@@ -64,7 +64,7 @@ def _draw_row(axes, found, limit):
 
 def chart():
     rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
-    return drawn(*speedups(rows), newest_rows(read_rows(model_path("NVIDIA H200"))))
+    return drawn(*speedups(rows), recorded_steps("NVIDIA H200"))
 
 
 if __name__ == "__main__":

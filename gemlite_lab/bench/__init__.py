@@ -9,6 +9,7 @@ from gemlite_lab.bench.candidate import Candidate, Prepared, find_candidates
 from gemlite_lab.bench.card import Card, current_card
 from gemlite_lab.bench.ladder import RungKernel, counted, recorded, rungs
 from gemlite_lab.bench.measuring import Refused, measure
+from gemlite_lab.bench.model.rows import recorded_steps
 from gemlite_lab.bench.problem import Problem, WeightFormat
 from gemlite_lab.bench.roofline import floor_us, weight_bytes
 
@@ -26,6 +27,7 @@ __all__ = [
     "floor_us",
     "measure",
     "recorded",
+    "recorded_steps",
     "rungs",
     "weight_bytes",
 ]

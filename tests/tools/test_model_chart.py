@@ -10,7 +10,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests")]
 import model_chart  # noqa: E402
 from measured_rows import model_row  # noqa: E402
 
-from gemlite_lab.bench.model.rows import newest_rows  # noqa: E402
+from gemlite_lab.bench.model import rows as rows_of_models  # noqa: E402
 
 US = {"fp16": 4000.0, "ours": 1600.0, "humming": 2000.0, "torchao": 2500.0}
 
@@ -22,7 +22,11 @@ def rows(without=()):
         for (name, us), shape, size in product(US.items(), ("8B", "1B"), (1, 4, 16, 64))
         if (name, size) != ("humming", 64)
     ]
-    return {place: row for place, row in newest_rows(made).items() if place not in without}
+    return {
+        place: row
+        for place, row in rows_of_models.newest_rows(made).items()
+        if place not in without
+    }
 
 
 def test_the_chart_shows_times_as_fast_as_fp16_and_the_limit():
@@ -51,6 +55,6 @@ def test_the_chart_is_that_of_the_rows():
 
 
 def test_without_rows_the_tool_says_so_in_one_sentence(monkeypatch, tmp_path):
-    monkeypatch.setattr(model_chart, "model_path", lambda device: tmp_path / "none.csv")
+    monkeypatch.setattr(rows_of_models, "model_path", lambda device: tmp_path / "none.csv")
     with pytest.raises(ValueError, match="there are no rows in .*: run make bench-model"):
         model_chart.chart()

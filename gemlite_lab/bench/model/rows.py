@@ -92,6 +92,14 @@ def newest_rows(rows):
     return {place: row for place, row in newest.items() if not row.refused}
 
 
+def recorded_steps(device):
+    """{(shape, contender, phase, size): the newest `ModelRow` of it} recorded on a device, by name.
+
+    Raises ValueError if there are none.
+    """
+    return newest_rows(read_rows(model_path(device)))
+
+
 def row_of(shape, contender, cell, card, weight_bytes, result, refused=""):
     """The `ModelRow` of a `Result`; without one, of a refusal."""
     return ModelRow(
