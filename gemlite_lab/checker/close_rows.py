@@ -89,6 +89,7 @@ def huge_weights():
     """Rows of one weight whose code, before it is clamped, neither int16 nor int32 can hold."""
     W = torch.tensor([2.0**17, 2.0**33, 2.0**40, -(2.0**19), 2.0**36, -(2.0**34)]).view(-1, 1)
     candidates = torch.tensor([1.0, 2.0, 3.0, 2.5]).repeat(len(W), 1)
+    candidates[::2] = candidates[::2].flip(1)
     return Rows("rows of a huge weight", 8, W, candidates)
 
 
