@@ -79,6 +79,7 @@ def _cases():
         close_rows.rounded_products(),
         close_rows.rounded_differences(),
         close_rows.near_middles(),
+        close_rows.huge_weights(),
         _real_rows(nbits=4),
         _real_rows(nbits=3),
     ]

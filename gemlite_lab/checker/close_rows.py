@@ -1,7 +1,7 @@
 """Rows of weights for best_scale in which little decides: what a rounded number hides.
 
 In each case all right ways to compute an error agree on the index, whatever their order of sums:
-codes from a quotient of float32 or of float64, and from the nearest mark.
+codes from a quotient of float64, from a product with its reciprocal, and from the nearest mark.
 """
 
 from dataclasses import dataclass
@@ -85,6 +85,14 @@ def late_weights(*places):
     return Rows("long rows of one weight", 4, W, candidates)
 
 
+def huge_weights():
+    """Rows of one weight whose code, before it is clamped, neither int16 nor int32 can hold."""
+    W = torch.tensor([2.0**17, 2.0**33, 2.0**40, -(2.0**19), 2.0**36, -(2.0**34)]).view(-1, 1)
+    candidates = torch.tensor([1.0, 2.0, 3.0, 2.5]).repeat(len(W), 1)
+    candidates[::2] = candidates[::2].flip(1)
+    return Rows("rows of a huge weight", 8, W, candidates)
+
+
 def in_units(case):
     """The case with rows in other units, from very small ones to very large ones."""
     units = (2.0 ** _UNITS[torch.arange(len(case.W)) % len(_UNITS)])[:, None]
@@ -121,7 +129,7 @@ def rounded_differences(rows=6):
 
 
 @cache
-def near_middles(rows=24):
+def near_middles(rows=28):
     """Rows of one weight that lies next to the middle of two marks of the first scale.
 
     With the other code the first scale would be worse than the second one.
@@ -147,7 +155,7 @@ def _telling(what, W, candidates, count, wrong_ways):
     right = errors(W, 8, candidates)
     index, best = right.argmin(1), right.sort(1).values
     is_clear = best[:, 1] - best[:, 0] > _AT_LEAST * W.double().square().sum(1)
-    for way in (_in_float32, _by_reciprocal_of_float64, _by_half_added):
+    for way in (_by_reciprocal_of_float64, _by_half_added):
         is_clear &= errors(W, 8, candidates, way).argmin(1) == index
     kept = []
     for way in wrong_ways:
@@ -195,7 +203,10 @@ def _too_low(w, scale):
     return (w.double() / scale - 1e-6).round()
 
 
-_WRONG_CODES = _by_reciprocal, _in_half, _in_bfloat16, _with_epsilon, _too_high, _too_low
+_WRONG_CODES = (
+    *(_in_float32, _by_reciprocal, _in_half, _in_bfloat16),
+    *(_with_epsilon, _too_high, _too_low),
+)
 
 
 def _codes_by(how):

@@ -2,6 +2,7 @@
 
 import torch
 
+from gemlite_edu.runners.simulator.use_of_results import SHARED, SHUFFLES
 from gemlite_lab.checker.cuda_c_numbers import (
     POWERS,
     RATIOS,
@@ -170,6 +171,7 @@ _ROWS = (
         right=_lane_sums,
         launches=((64, 640), (96, 288), (32, 32), (128, 4096)),
         teaches="__shfl",
+        uses=SHUFFLES,
         hints=(
             "First every lane takes part in the shuffle. Then only one lane of each warp writes.",
             "Lane 0 wants the value of the lane that is 16 further up.",
@@ -183,6 +185,7 @@ _ROWS = (
         right=lambda x, N: x.view(-1, 64).flip(1).flatten(),
         launches=((64, 64 * 5), (64, 64), (64, 64 * 260)),
         teaches="__syncthreads",
+        uses=SHARED,
         judge=_judge_reads_of_tile,
         hints=(
             "Your thread needs what another thread of its block has put into the array.",

@@ -29,7 +29,7 @@ def _cases():
         one_row_case(33, 1000, seed=4),
         one_row_case(3, 20, seed=1),
         one_row_case(70, 512, seed=2),
-        _with_fractions(one_row_case(33, 300, seed=3)),
+        _of_both_signs(_with_fractions(one_row_case(33, 300, seed=3))),
         _sparse_x(5, _LONG_K, seed=0),
         _rows(precise_gemv(_NBITS, 33, 500, seed=1), [0, 3]),
         _rows(fine_gemv(_NBITS, seed=2), [0, 3, 6]),
@@ -51,6 +51,15 @@ def _with_fractions(case):
     return replace(
         case, label=f"{case.label}, with fractions", x=case.x * 0.5, zeros=case.zeros + 0.5
     )
+
+
+def _of_both_signs(case):
+    """The case with every second scale and every third zero negative."""
+    n = torch.arange(len(case.scales))[:, None]
+    scales = case.scales * torch.where(n % 2 == 1, -1, 1)
+    zeros = case.zeros * torch.where(n % 3 == 1, -1, 1)
+    label = f"{case.label}, scales and zeros of both signs"
+    return replace(case, label=label, scales=scales, zeros=zeros)
 
 
 def _sparse_x(N, K, seed):

@@ -14,6 +14,7 @@ from gemlite_lab.checker.exercise import CheckFailed
 _QUANTUM = 1 / 16
 _MAX_QUANTA = 2**24  # float32 sums are exact up to this
 _SIGNED_OFFSET = 8
+_PADDING = 5
 _MANY = 47  # a prime: so many zeros and scales are distinct in `many_groups_int4`
 
 
@@ -195,6 +196,23 @@ def laid_apart(case):
     laid = (_with_gaps(tensor) for tensor in (case.packed, scales, zeros))
     label = f"{case.label}, scales of both signs, every other row and column of larger tensors"
     return replace(case, label=label, **dict(zip(("packed", "scales", "zeros"), laid, strict=True)))
+
+
+def padded(case):
+    """The case with bytes, scales and zeros as parts of tensors with longer rows.
+
+    A stride between rows is then no size of the part; neighbours in a row still lie side by side.
+    """
+    laid = (_padded(tensor) for tensor in (case.packed, case.scales, case.zeros))
+    case = replace(case, **dict(zip(("packed", "scales", "zeros"), laid, strict=True)))
+    return replace(case, label=f"{case.label}, each a part of a tensor with longer rows")
+
+
+def _padded(tensor):
+    if not tensor.is_contiguous():
+        return _padded(tensor.T).T
+    rows, columns = tensor.shape
+    return tensor.new_ones(rows, columns + _PADDING)[:, :columns].copy_(tensor)
 
 
 def _with_gaps(tensor):

@@ -14,6 +14,7 @@ from gemlite_lab.checker.int4_cases import (
     expected,
     laid_apart,
     many_groups_int4,
+    padded,
     random_int4,
     wide_int4,
 )
@@ -34,8 +35,8 @@ def _case(shape, group_size, blocks, chunks, *views, make=exact_int4, **how):
 def _cases():
     return [
         _case((5, 192, 192), 64, (32, 32, 64), 1, "b", "scales"),  # tiles are squares, so is W
-        _case((5, 136, 128), 64, (16, 32, 32), 2),  # groups of two blocks, next of three
-        _case((17, 40, 144), 48, (16, 32, 16), 3, "b", signed=True, dtype=torch.float16),
+        padded(_case((5, 136, 128), 64, (16, 32, 32), 2)),  # groups of two blocks, next of three
+        padded(_case((17, 40, 144), 48, (16, 32, 16), 3, "b", signed=True, dtype=torch.float16)),
         _case((3, 136, 64), 32, (16, 32, 32), 4, "scales", signed=True),  # 2, 2, 1 and no tiles
         _case((70, 60, 32), 32, (64, 32, 32), 2, "b", make=wide_int4),
         _case((1, 1100, 32), 32, (16, 64, 32), 1),

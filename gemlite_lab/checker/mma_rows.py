@@ -6,6 +6,7 @@ unit: every order of the additions gives the same sums.
 
 import torch
 
+from gemlite_edu.runners.simulator.use_of_results import SHUFFLES
 from gemlite_lab.checker.rare_numbers import among, scaled
 from gemlite_lab.checker.small_kernels import SmallKernel
 from gemlite_lab.lesson.mma import MMA
@@ -43,6 +44,7 @@ _KERNEL = SmallKernel(
     launches=((64, 96, 48), (32, 16, 16), (32, 64, 16), (128, 64, 272), (96, 48, 1040)),
     blocks=lambda threads, N, K: -(-N // _ROWS_OF_A_WARP * _WARP_SIZE // threads),
     teaches="mma(",
+    uses=SHUFFLES,
     header=MMA,
     fixed=f"M = {_ROWS_OF_X}, ",
     hints=(

@@ -2,6 +2,7 @@
 
 import torch
 
+from gemlite_edu.runners.simulator.use_of_results import SHARED
 from gemlite_lab.checker.exercise import CheckFailed
 from gemlite_lab.checker.rare_numbers import FLOATS, among, scaled
 from gemlite_lab.checker.small_kernels import SmallKernel
@@ -69,6 +70,7 @@ CUDA_TRANSPOSE = SmallKernel(
     launches=((256, 96), (1024, 64), (128, 2080)),
     blocks=lambda threads, N: N // 32,
     teaches="__shared__",
+    uses=SHARED,
     judge=_judge_requests,
     hints=(
         "A warp loads 32 neighbours of one row of x and stores 32 neighbours of one row of y. "
@@ -88,6 +90,7 @@ CUDA_TWO_BUFFERS = SmallKernel(
     launches=((64, 5, 640), (64, 260, 64), (64, 1, 128), (64, 1, _BEYOND_16_BITS)),
     blocks=lambda threads, N, K: N,
     teaches="__shared__",
+    uses=SHARED,
     judge=_judge_barriers,
     hints=(
         "The second barrier of a turn keeps the next turn from overwriting what is still read. "

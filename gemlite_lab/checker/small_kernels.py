@@ -15,9 +15,14 @@ from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.numbers.checks import pointers_of
 from gemlite_edu.runners import builds_ahead, cuda, nvcc_beside
 from gemlite_edu.runners.simulator import Integer, Tensor
+from gemlite_edu.runners.simulator.use_of_results import SHARED, SHUFFLES, spoiling
 from gemlite_lab.checker.exercise import CheckFailed, Exercise, tensors_of
 from gemlite_lab.lesson.launch import inspect_small, with_headers
 
+_SPOILED = {
+    SHUFFLES: "the simulator gives lanes wrong numbers from shuffles and mma",
+    SHARED: "the simulator puts wrong numbers into the shared array at each barrier",
+}
 _SPACES = re.compile(r"\s+")
 _SIZE_NAMES = ("N", "K")
 
@@ -33,6 +38,7 @@ class SmallKernel:
         time with other numbers, and once more with new numbers at each check.
     blocks: function of (threads, *sizes) that gives the blocks of the grid.
     teaches: a word that a right answer has to use; it may go on, as a function's name.
+    uses: SHUFFLES or SHARED of `use_of_results`, on which y has to depend; 0 for neither.
     judge: function of (report, case) that raises CheckFailed if a right answer takes a way that the
         exercise forbids.
     header: what the kernel may call, beside CUDA's own.
@@ -47,6 +53,7 @@ class SmallKernel:
     hints: tuple[str, str, str]
     blocks: Callable = lambda threads, *sizes: -(-prod(sizes) // threads)
     teaches: str = ""
+    uses: int = 0
     judge: Callable = lambda report, case: None
     header: str = ""
     fixed: str = ""
@@ -92,19 +99,29 @@ class SmallKernel:
         tensors = [Tensor(name, value) for name, value in tensors_of(case).items()]
         sizes = [Integer(size) for size in case.launch.integers]
         arguments = [*tensors, Tensor("y", y, is_output=True), *sizes]
-        report = inspect_small(
-            self.name,
-            answer,
-            arguments,
-            case.launch,
-            self.header,
-            builds_ahead.end_if_only_built,
-        )
+        is_first = case.label == self.cases[0].label
+        with spoiling(self.uses if is_first else 0) as depends:
+            report = inspect_small(
+                self.name,
+                answer,
+                arguments,
+                case.launch,
+                self.header,
+                builds_ahead.end_if_only_built,
+            )
         report.raise_findings()
         if torch.equal(report.y, right):
             self.judge(report, case)
             self._check_what_it_teaches(answer)
+            self._check_what_it_uses(depends)
         return report.y
+
+    def _check_what_it_uses(self, depends):
+        if depends == [False]:
+            raise CheckFailed(
+                f"{self.name} gives the right numbers, and gives them also where "
+                f"{_SPOILED[self.uses]}: y has to come of that, since this exercise is about it"
+            )
 
     def _check_what_it_teaches(self, answer):
         if self.teaches not in without_comments(answer):

@@ -20,6 +20,7 @@ from gemlite_lab.checker.int4_cases import (
     expected,
     laid_apart,
     many_groups_int4,
+    padded,
     random_int4,
     wide_int4,
 )
@@ -39,8 +40,8 @@ def _cases():
     return [
         _case(1, 32, (3, 40, 288), 96, "b", "scales"),  # what a published test covers
         _case(3, 32, (3, 40, 384), 64, "b"),
-        _case(2, 32, (5, 33, 288), 96, signed=True),  # 5 tiles and 4
-        _case(4, 32, (17, 40, 384), 96, "b", "scales", dtype=torch.float16),
+        padded(_case(2, 32, (5, 33, 288), 96, signed=True)),  # 5 tiles and 4
+        padded(_case(4, 32, (17, 40, 384), 96, "b", "scales", dtype=torch.float16)),
         _case(5, 32, (3, 40, 96), 32, "scales"),  # two splits have no tile
         _case(1, 32, (70, 3, 96), 96, "b", make=wide_int4),
         as_on_a_gpu(_case(1, 256, (1, 2, 2304), 768)),

@@ -130,6 +130,14 @@ def has_launched(calls):
     return bool((calls[:, 0] == _LAUNCH).any())
 
 
+def timed_launches(calls):
+    """The numbers, counted from 0, of the launches between two readings of the clock."""
+    is_launch, is_clock = calls[:, 0] == _LAUNCH, calls[:, 0] == _CLOCK
+    readings = is_clock.cumsum(0)
+    is_between = (readings > 0) & (readings < readings[-1:])
+    return (is_launch.cumsum(0) - 1)[is_launch & is_between].tolist()
+
+
 def has_read_the_clock(calls):
     """True if one of the recorded calls reads the clock."""
     return bool((calls[:, 0] == _CLOCK).any())

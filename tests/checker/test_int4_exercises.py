@@ -57,6 +57,15 @@ def test_bytes_and_scales_lie_both_ways_and_codes_are_of_both_kinds(name):
         assert set(values) == {True, False}
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("tensor", ["packed", "scales", "zeros"])
+def test_a_stride_is_not_always_a_size(name, tensor):
+    laid = [getattr(case, tensor) for case in EXERCISES[name].cases()]
+    assert any(t.stride(1) == 1 and t.stride(0) > t.shape[1] for t in laid)
+    if name == "splitk_scales" or tensor == "packed":
+        assert any(t.stride(0) == 1 and t.stride(1) > t.shape[0] for t in laid)
+
+
 def test_the_transposed_cases_have_what_the_text_promises():
     cut = [(case, case.config["BLOCK_K"]) for case in TRANSPOSED_CASES]
     assert all(case.group_size % block_k == 0 for case, block_k in cut)

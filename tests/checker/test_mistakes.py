@@ -8,6 +8,7 @@ import torch
 from gemlite_lab.checker import EXERCISES, CheckFailed, check
 from gemlite_lab.checker.exercise import tensors_of
 from gemlite_lab.checker.mistakes import names
+from gemlite_lab.checker.mistakes.model import Mistake, without_twins
 from gemlite_lab.checker.mistakes.names import MODELS, explanations
 from gemlite_lab.checker.mistakes.products import CLAMPED
 
@@ -205,6 +206,17 @@ def test_no_pair_is_made_of_a_mistake_that_a_case_before_contradicts(monkeypatch
     unknown = exercise.expected(second)[0].double() + 0.5
     assert explanations(exercise, None, second, unknown, 2) == []
     assert len(made) < 2 * len(mistakes)
+
+
+def test_twins_have_the_same_parts_also_where_torch_prints_not_all_of_them():
+    long = torch.zeros(5000)
+    other = long.clone()
+    other[2500] = 1
+    assert str(long) == str(other)
+    first, second, third = (
+        Mistake(w, {"part": p}) for w, p in zip("abc", (long, other, long), strict=True)
+    )
+    assert {mistake.words for mistake in without_twins([first, second, third])} == {"a", "b"}
 
 
 def test_a_right_output_is_no_mistake():

@@ -11,7 +11,7 @@ from gemlite_edu.runners.simulator.run import run_once, tensors_by_name
 from gemlite_edu.runners.simulator.runner_process import DONE
 
 _LISTS = ContextVar("the list that takes what other orders gave", default=None)
-_SEED = 1
+ANY_SEED = 1
 _BLOCKS_AT_A_TIME = 4
 
 
@@ -44,7 +44,7 @@ def again_in_another_order(library, arguments, launch, time_limit):
 
     def run():
         sites = library.parent / "sites.txt"
-        raw, printed = run_once(library, own, launch, time_limit, workers, sites, _SEED)
+        raw, printed = run_once(library, own, launch, time_limit, workers, sites, ANY_SEED)
         status = raw.rpartition("\n")[2]
         if status == DONE:
             outcomes.append(next(a.value for a in own if isinstance(a, Tensor) and a.is_output))

@@ -28,6 +28,7 @@ from gemlite_edu.runners.simulator.run import (
     tensors_by_name,
 )
 from gemlite_edu.runners.simulator.runner_process import ASLEEP
+from gemlite_edu.runners.simulator.use_of_results import again_spoiled
 
 _WARP_SIZE = 32
 _STOPPED = ("endless", ASLEEP)  # beginnings of the status of a run that did not end by itself
@@ -57,6 +58,7 @@ def inspect_kernel(
     sites = library.parent / "sites.txt"
     workers = count_workers(launch) if window is NO_WINDOW else 1
     run_in_another_order = again_in_another_order(library, arguments, launch, time_limit)
+    run_spoiled = again_spoiled(library, arguments, launch, time_limit)
     raw, printed = run_once(library, arguments, launch, time_limit, workers, sites, window=window)
     is_stopped = _status(raw).startswith(_STOPPED)
     if workers > 1 and not is_stopped and ("\nfinding " in raw or _status(raw) != "done"):
@@ -77,6 +79,7 @@ def inspect_kernel(
         findings = (text.finding(sentence, loop, 1), *findings)
     if status == "done" and not findings:
         run_in_another_order()
+        run_spoiled()
     return Report(
         title=title,
         lines=memory_lines(rows, text),

@@ -76,16 +76,19 @@ def run_once(
     sites: str | Path = "-",
     order: int = 0,
     window: Window = NO_WINDOW,
+    spoiled: int = 0,
 ) -> tuple[str, str]:
     """(the runner's report, or ASLEEP if it had to be killed; the lines that the kernel printed).
 
     sites: path of an instrumented kernel's sites.txt. order: 0 for lanes in lock step, or a number
     that draws another order of an instrumented kernel's lanes. window: the steps that an
-    instrumented kernel records. Outputs are written only if the report ends with "done".
+    instrumented kernel records. spoiled: what is spoiled on purpose, as in runner/spoiled.h.
+    Outputs are written only if the report ends with "done".
     """
     _check_launch(launch)
     with borrowed(library, launch.block, workers, sites) as runner:
-        return runner.launch(launch, arguments, time_limit, wall_limit(time_limit), order, window)
+        seconds = wall_limit(time_limit)
+        return runner.launch(launch, arguments, time_limit, seconds, order, window, spoiled)
 
 
 def wall_limit(time_limit: float) -> float:

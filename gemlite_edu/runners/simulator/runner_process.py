@@ -43,16 +43,16 @@ class RunnerProcess:
         self._reports = select.poll()
         self._reports.register(self._process.stdout, select.POLLIN)
 
-    def launch(self, launch, arguments, time_limit, seconds, order=0, window=NO_WINDOW):
+    def launch(self, launch, arguments, time_limit, seconds, order=0, window=NO_WINDOW, spoiled=0):
         """(the process's report, or ASLEEP; the text that the kernel printed).
 
         time_limit: seconds of processor time per worker; seconds: of the clock, after which the
-        report is ASLEEP; order, window: as in `run_once`. If the launch is done, outputs are
-        written, and the process `can_go_on`.
+        report is ASLEEP; order, window, spoiled: as in `run_once`. If the launch is done, outputs
+        are written, and the process `can_go_on`.
         """
         self.can_go_on = False
         offsets = self._room.write(arguments)
-        about = time_limit, order, *launch.grid, launch.shared_bytes, *window.words
+        about = time_limit, order, spoiled, *launch.grid, launch.shared_bytes, *window.words
         self._ask([*about, *_words(arguments, offsets)])
         try:
             report = self._report(time.monotonic() + seconds)

@@ -83,7 +83,18 @@ class Model:
 
 def without_twins(mistakes):
     """The first of all mistakes with the same parts."""
-    return list({str(mistake.parts): mistake for mistake in reversed(mistakes)}.values())[::-1]
+    return list({_content(m.parts): m for m in reversed(mistakes)}.values())[::-1]
+
+
+def _content(part):
+    """A key that is the same for equal parts; torch prints only the ends of a large tensor."""
+    if isinstance(part, torch.Tensor):
+        return part.dtype, part.shape, part.double().contiguous().numpy().tobytes()
+    if isinstance(part, dict):
+        return tuple((name, _content(value)) for name, value in sorted(part.items()))
+    if isinstance(part, list | tuple):
+        return tuple(map(_content, part))
+    return part
 
 
 def _fit_together(some):

@@ -4,6 +4,7 @@
 
 #include "faults.h"
 #include "fibers.h"
+#include "spoiled.h"
 
 inline void wait_at_block_barrier(int predicate = 0) {
   Lane& self = block->lanes[static_cast<size_t>(block->current)];
@@ -14,6 +15,7 @@ inline void wait_at_block_barrier(int predicate = 0) {
 
 // All lanes that still run have come.
 inline void let_pass_barrier(std::vector<Lane>& lanes) {
+  spoil_shared_arrays();
   block->predicates = 0;
   for (Lane& lane : lanes) {
     if (lane.state != State::AT_BARRIER) continue;

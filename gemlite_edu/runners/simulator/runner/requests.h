@@ -1,8 +1,9 @@
 // What the host asks this process to launch, again and again: a request comes on its original stdin as
 // words that each end with a 0 byte; an empty word ends it.
 //
-//   TIME_LIMIT ORDER GRID_X GRID_Y SHARED_BYTES BLOCK WARP FIRST COUNT ARGUMENT...
+//   TIME_LIMIT ORDER SPOILED GRID_X GRID_Y SHARED_BYTES BLOCK WARP FIRST COUNT ARGUMENT...
 //   ORDER    = 0 for lock step, or the seed of another order, see mixed_order.h
+//   SPOILED  = what is spoiled on purpose, see spoiled.h
 //   BLOCK WARP FIRST COUNT = the window of steps to record, see recording.h
 //   ARGUMENT = p:NAME:OFFSET:BYTES:ELEMENT_BYTES:ACCESS   tensor in the memfd, ACCESS r or w
 //            | i:VALUE                                    32-bit integer
@@ -18,6 +19,7 @@
 #include "../instruments/mixed_order.h"
 #include "../instruments/recording.h"
 #include "lanes.h"
+#include "spoiled.h"
 #include "tensors.h"
 #include "time_limit.h"
 
@@ -75,10 +77,11 @@ inline bool take_request(int memfd) {
   const auto number = [&words](size_t i) { return std::stoul(words[i]); };
   time_limit = std::stod(words[0]);
   seed_of_order = number(1);
-  launch.grid_x = static_cast<unsigned>(number(2));
-  launch.grid_y = static_cast<unsigned>(number(3));
-  launch.shared_bytes = number(4);
-  window = {static_cast<unsigned>(number(5)), static_cast<int>(number(6)), number(7), number(8)};
-  take_arguments(memfd, words, 9);
+  spoiled = number(2);
+  launch.grid_x = static_cast<unsigned>(number(3));
+  launch.grid_y = static_cast<unsigned>(number(4));
+  launch.shared_bytes = number(5);
+  window = {static_cast<unsigned>(number(6)), static_cast<int>(number(7)), number(8), number(9)};
+  take_arguments(memfd, words, 10);
   return true;
 }

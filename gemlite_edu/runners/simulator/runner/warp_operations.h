@@ -6,6 +6,7 @@
 #include "lanes.h"
 #include "matrix_operations.h"
 #include "shared_barriers.h"
+#include "spoiled.h"
 
 // Called when all lanes in the mask have come to a __syncwarp; the instruments' interest.
 inline void (*when_in_step)(int first_lane, unsigned mask) = nullptr;
@@ -22,7 +23,7 @@ inline void complete_warp_operation(Lane* warp, unsigned mask) {
   for (int i = 0; i < WARP_SIZE; ++i) {
     if (!(mask >> i & 1)) continue;
     Lane& lane = warp[i];
-    lane.taken = mask >> lane.source & 1 ? warp[lane.source].given : ~uint64_t(0);
+    lane.taken = mask >> lane.source & 1 ? spoiled_shuffle(warp[lane.source].given) : ~uint64_t(0);
     lane.ballot = lane.operation == WarpOperation::GATHER ? mask : ballot;
     for (int j = 0; lane.gathered && j < WARP_SIZE; ++j) lane.gathered[j] = warp[j].given;
     lane.gathered = nullptr;
