@@ -50,7 +50,7 @@ def again_spoiled(
         is_same = raw.rpartition("\n")[2] == DONE and all(
             ours.value.equal(theirs.value)
             for ours, theirs in zip(own, arguments, strict=True)
-            if isinstance(ours, Tensor) and ours.is_output
+            if isinstance(ours, Tensor) and isinstance(theirs, Tensor) and ours.is_output
         )
         depends.append(not is_same)
 
