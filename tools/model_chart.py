@@ -6,14 +6,13 @@ python tools/model_chart.py      (from benchmarks/data/, into docs/images/models
 import sys
 from pathlib import Path
 
-from chart_svg import svg_of
 from matplotlib.figure import Figure
+from speedup_chart import draw_speedups, svg_of
 
 from gemlite_lab.bench.model.measure import BATCHES
 from gemlite_lab.bench.model.report import limit_us
 from gemlite_lab.bench.model.rows import recorded_steps
 from gemlite_lab.bench.model.shapes import SHAPES
-from gemlite_lab.draw.canvas import SERIES
 
 PATH = Path(__file__).parent.parent / "docs" / "images" / "models_h200.svg"
 NAMES = {"ours": "gemlite_edu", "humming": "humming", "torchao": "torchao (tinygemm)"}
@@ -61,20 +60,11 @@ def drawn(rows):
 
 def draw(axes, shape, found, limit):
     """Draw what `speedups` found of one shape."""
-    places = range(len(BATCHES))
-    axes.plot(places, limit, color="black", linestyle="--", label="limit of the memory")
-    for (name, label), color in zip(NAMES.items(), SERIES, strict=False):
-        if name in found:
-            points = [(x, y) for x, y in zip(places, found[name], strict=True) if y]
-            width = 2.5 if name == "ours" else 1.2
-            axes.plot(
-                *zip(*points, strict=True), color=color, marker="o", linewidth=width, label=label
-            )
-    axes.axhline(1, color="black", linewidth=0.8)
-    axes.set_xticks(places, BATCHES)
-    axes.set(xlabel="texts at once", title=f"Llama, {shape} shape")
-    axes.title.set_fontsize(10)
-    axes.spines[["top", "right"]].set_visible(False)
+    nothing = [None] * len(BATCHES)
+    times = {label: found.get(name, nothing) for name, label in NAMES.items()}
+    draw_speedups(axes, BATCHES, times, limit)
+    axes.set_title(f"Llama, {shape} shape", fontsize=10)
+    axes.set_xlabel("texts at once")
 
 
 def chart():

@@ -8,12 +8,11 @@ python tools/readme_chart.py      (from benchmarks/data/, into docs/images/readm
 from pathlib import Path
 
 import model_chart
-from chart_svg import svg_of
 from matplotlib.figure import Figure
+from speedup_chart import draw_speedups, svg_of
 
 from gemlite_lab.bench import measurements, roofline
 from gemlite_lab.bench.model.rows import recorded_steps
-from gemlite_lab.draw.canvas import SERIES
 
 PATH = Path(__file__).parent.parent / "docs" / "images" / "readme_h200.svg"
 SHAPES = ((4096, 4096), (8192, 8192), (28672, 8192), (16384, 16384))
@@ -40,26 +39,16 @@ def drawn(found, limit, models):
     of_model, of_row = figure.subplots(1, 2, sharey=True)
     model_chart.draw(of_model, "8B", *model_chart.speedups(models, "8B"))
     of_model.set_title("A model of Llama-3.1-8B's shape writes", fontsize=10)
-    _draw_row(of_row, found, limit)
+    times = {label: found[name] for name, label in KERNELS.items()}
+    draw_speedups(of_row, [f"{N} x {K}" for N, K in SHAPES], times, limit)
+    of_row.set_title("One row of x is multiplied by a matrix", fontsize=10)
+    of_row.set_xlabel("N x K")
     of_model.set(ylabel="times as fast as with fp16 weights", ylim=(0, None))  # of both panels
     figure.suptitle("4-bit weights in groups of 128, NVIDIA H200", fontsize=11)
     lines = dict(zip(*reversed(of_row.get_legend_handles_labels()), strict=True))
     where = {"loc": "outside lower center", "ncols": len(lines)}
     figure.legend(lines.values(), lines.keys(), frameon=False, fontsize=9, **where)
     return svg_of(figure)
-
-
-def _draw_row(axes, found, limit):
-    places = range(len(SHAPES))
-    axes.plot(places, limit, color="black", linestyle="--", label="limit of the memory")
-    for (name, times), color in zip(found.items(), SERIES, strict=False):
-        width = 2.5 if name == "gemv_a16wn_fast" else 1.2
-        axes.plot(places, times, color=color, marker="o", linewidth=width, label=KERNELS[name])
-    axes.axhline(1, color="black", linewidth=0.8)
-    axes.set_xticks(places, [f"{N} x {K}" for N, K in SHAPES], fontsize=9)
-    axes.set_title("One row of x is multiplied by a matrix", fontsize=10)
-    axes.set_xlabel("N x K")
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def chart():

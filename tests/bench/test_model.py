@@ -309,6 +309,16 @@ def test_a_trace_adds_the_launches_of_a_kernel_and_says_what_is_left():
     assert lines[-1].split() == ["7.0", "35%", "between", "kernels"]
 
 
+@pytest.mark.parametrize(
+    "part, said",
+    [("9B", "there is no part '9B'"), ("8B", "name a shape and a contender, as in 8B-ours")],
+)
+def test_a_trace_asks_for_one_part_in_one_sentence(capsys, part, said):
+    with pytest.raises(SystemExit):
+        trace.main([part, "decode", "1"])
+    assert said in capsys.readouterr().err
+
+
 def test_the_limits_of_the_real_shapes():
     large, small = SHAPES["8B"], SHAPES["1B"]
     count = sum(N * K for N, K in large.linears().values())

@@ -207,7 +207,7 @@ def test_few_weights_are_not_measured_because_they_stay_in_the_caches(stand_in):
     stand_in(ReplayedCalls)
     score = score_of(load("gemv_a16w16_shared"), 1, 8)
     assert score.time is None and score.is_measured
-    assert "only 1,177 copies of so few weights would not stay in the caches" in str(score)
+    assert "it takes 1,177 copies of so few weights to keep them out of the caches" in str(score)
 
 
 def test_a_kernel_for_a_gpu_is_counted_on_the_cpu(stand_in, monkeypatch):

@@ -67,7 +67,14 @@ def main(arguments=None):
     parser.add_argument("phase", choices=("decode", "prefill"))
     parser.add_argument("size", type=int, help="texts of a decoded step, or tokens of a prefill")
     options = parser.parse_args(arguments)
-    (part,) = parts_of([options.part])
+    try:
+        part, *others = parts_of([options.part])
+    except ValueError as error:
+        parser.error(str(error))
+    if others:
+        parser.error(f"name a shape and a contender, as in 8B-ours, got {options.part!r}")
+    if not torch.cuda.is_available():
+        parser.error("torch sees no CUDA GPU here, and a step is traced on one")
     print(table(*trace(*part, Cell(options.phase, options.size), torch.device("cuda"))))
 
 

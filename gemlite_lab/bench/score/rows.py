@@ -28,8 +28,8 @@ def measured_row(kernel, problem, nbytes):
     if copies <= _MOST_COPIES:
         return measured(candidate, problem, card)
     why = (
-        f"not measured: only {copies:,} copies of so few weights would not stay in the caches; "
-        f"take a larger N or K"
+        f"not measured: it takes {copies:,} copies of so few weights to keep them out of the "
+        "caches; take a larger N or K"
     )
     return row_of(candidate, problem, card, None, why, seed=0)
 
