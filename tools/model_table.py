@@ -29,12 +29,20 @@ def tables(rows):
 
 
 def _about(rows):
-    row = max(rows, key=lambda row: row.date)
+    row = rows[0]
+    reads = _span(f"{row.read_gb_per_s:,.0f}" for row in rows)
+    products = _span(f"{row.matmul_tflops:.0f}" for row in rows)
     return (
-        f"**{row.device}**, {row.date}, torch {row.torch}, triton {row.triton}, transformers "
-        f"{row.transformers}, CUDA {row.cuda}: reads at {row.read_gb_per_s:,.0f} GB/s, fp16 "
-        f"products at {row.matmul_tflops:.0f} TFLOP/s. A dash is a step that was not measured."
+        f"**{row.device}**, {_span(row.date for row in rows)}, torch {row.torch}, triton "
+        f"{row.triton}, transformers {row.transformers}, CUDA {row.cuda}: reads at {reads} GB/s, "
+        f"fp16 products at {products} TFLOP/s. A dash is a step that was not measured."
     )
+
+
+def _span(told):
+    """'first to last' of texts that sort as what they say, or the one that all are."""
+    told = sorted(set(told))
+    return told[0] if len(told) == 1 else f"{told[0]} to {told[-1]}"
 
 
 def _speeds(rows):
