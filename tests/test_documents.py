@@ -25,6 +25,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 sys.path.insert(0, str(ROOT / "tools"))
 
 import benchmark_table  # noqa: E402
+import count_bytes  # noqa: E402
 import links  # noqa: E402
 import model_chart  # noqa: E402
 import model_table  # noqa: E402
@@ -101,6 +102,16 @@ def test_the_table_of_performance_is_that_of_the_measurements():
 def test_the_tables_of_whole_models_are_those_of_the_measurements():
     text = model_table.PAGE.read_text()
     assert text == model_table.page_with_tables(text), "run tools/model_table.py"
+
+
+def test_the_bytes_read_are_those_counted_and_nothing_is_padded():
+    text = count_bytes.PAGE.read_text()
+    assert text == count_bytes.page_with_table(text), "run tools/count_bytes.py table"
+    rows = json.loads(count_bytes.path_of("NVIDIA H200").read_text())["rows"]
+    assert {row["nbits"] for row in rows} == set(range(1, 9))
+    for row in rows:
+        least = count_bytes.least_bytes(row["nbits"], row["N"], row["K"])
+        assert least <= row["bytes from memory"] <= 1.03 * least
 
 
 def test_the_chart_is_that_of_the_measurements():
