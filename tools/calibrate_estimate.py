@@ -1,13 +1,11 @@
-"""Fit the numbers of gemlite_lab.bench.estimate to recorded kernels of an H200; two minutes.
+"""Fit the numbers of gemlite_lab.bench.estimate to recorded kernels of an H200; five minutes.
 
 python tools/calibrate_estimate.py (needs no GPU; writes gemlite_lab/data/estimate_nvidia_h200.json)
 
-It fits on the kernels of `is_for_calibration` alone; tests/bench/test_estimate.py tests on others.
-Two numbers are supposed, because longer waits at greater distances, or more cycles and fewer waits,
-fit as well: the time of a read, as the ladder supposes it, and the cycles of an instruction.
+It fits on the kernels of `is_for_calibration` and on the sets of variants that `_SEEN` names;
+tests/bench/test_estimate.py tests on others.
 """
 
-import itertools
 import json
 import math
 from dataclasses import asdict
@@ -20,24 +18,21 @@ from gemlite_lab.bench.estimate.measured_kernels import measured_kernels
 from gemlite_lab.bench.estimate.model import Card, Parameters, power_of, terms, time_of
 from gemlite_lab.bench.estimate.record import path_of
 from gemlite_lab.bench.estimate.rung_counts import count_rung
-from gemlite_lab.lesson.variants import VARIANTS
 from gemlite_lab.lesson.variants.record import recorded
 
 _UNPACKED = ("gemv_a16w16_naive", "gemv_a16w16_coalesced", "gemv_a16w16_warp")
 _PACKED = {"gemv_a16wn_fp32": ("W8", "W4", "W1", "W4 g128")}
-_RUNGS = {"tensor cores": "W4 g128", "32 rows a warp": "W1 g128"}
-_VARIANTS = (("1 warp", 4096, 4096),)
+_RUNGS = {"32 rows a warp": "W1 g128"}
+_SEEN = ("first", "second")  # the sets of variants that were recorded before this calibration
 _SHAPES = ((4096, 4096), (8192, 8192), (16384, 16384), (4096, 14336))
-_FIRST = Parameters(start=2.4, read=0.7, copy=0.2, cycles=2.0, stretch=300.0)
-_FITTED = ("start", "copy", "stretch")
+_FIRST = Parameters(start=2.0, read=0.35, near=0.15, cycles=1.5, unrolled=90.0, registers=20.0)
 _STEPS = (1.3, 1.001)  # the first and the last factor between the numbers that the fit tries
 _STANDARD_ERRORS = 3  # other kernels differ more than those it was fitted to
 
 
 def is_for_calibration(row):
-    """True for what the fit may see of the course's kernels: 4 GEMVs and 2 rungs.
-
-    The two rungs are one that waits in every step and one that ends so soon that its start counts.
+    """True for what the fit may see of the course's kernels: 4 GEMVs, and the rung that ends so
+    soon that its start counts.
     """
     return (row.N, row.K) in _SHAPES and (
         row.kernel in _UNPACKED
@@ -47,17 +42,9 @@ def is_for_calibration(row):
 
 
 def cases():
-    """[(recorded kernel, its `BlockCounts`)] that the fit sees.
-
-    Among them is one variant. In no kernel of the course does a block copy x with few threads, so
-    that nothing else tells what a copy costs.
-    """
+    """[(recorded kernel, its `BlockCounts`)] that the fit sees."""
     kernels = [(row, row.load()) for row in measured_kernels() if is_for_calibration(row)]
-    variants = [
-        (row, row.variant.kernel())
-        for row in recorded(VARIANTS)
-        if (row.variant.name, row.N, row.K) in _VARIANTS
-    ]
+    variants = [(row, row.variant.kernel()) for name in _SEEN for row in recorded(name)]
     return [(row, counts_of(kernel, row)) for row, kernel in kernels + variants]
 
 
@@ -102,10 +89,10 @@ def fitted(cases):
 
 
 def neighbours(numbers, step):
-    """The parameters with each fitted one divided by `step`, multiplied by it, or as it is."""
-    for factors in itertools.product((1 / step, 1.0, step), repeat=len(_FITTED)):
-        changed = zip(_FITTED, factors, strict=True)
-        yield numbers | {name: numbers[name] * factor for name, factor in changed}
+    """The parameters with one of them divided by `step` or multiplied by it."""
+    for name, value in numbers.items():
+        for factor in (1 / step, step):
+            yield numbers | {name: value * factor}
 
 
 def main():

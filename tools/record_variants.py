@@ -1,10 +1,9 @@
-"""Time the variants of gemlite_lab.lesson.variants on this GPU, by the method of `make bench`.
+"""Time a set of gemlite_lab.lesson.variants on this GPU, by the method of `make bench`.
 
-python tools/record_variants.py PATH [later] (writes the record to PATH; 3 minutes on 16 cores)
+python tools/record_variants.py SET PATH (writes the record to PATH; 2 minutes on 16 cores)
 
-With "later" it times those alone that were written after the calibration: half as long.
-
-One variant that fails is reported and left out; the others go on.
+SET is a name of SETS, such as second. The record belongs to gemlite_lab/data, as
+variants_SET_nvidia_h200.json. One variant that fails is reported and left out; the others go on.
 """
 
 import json
@@ -25,15 +24,14 @@ from gemlite_lab.bench.card import current_card
 from gemlite_lab.bench.operands import operands_of
 from gemlite_lab.bench.problem import Problem
 from gemlite_lab.bench.run import run
-from gemlite_lab.lesson.variants import LATER, VARIANTS
+from gemlite_lab.lesson.variants import SETS
 
 _FIELDS = ("kernel", "weights", "N", "K", "p20_us", "p50_us", "p80_us", "bytes", "error", "copies")
-_SETS = {"first": VARIANTS, "later": LATER}
 _SHARED = ("date", "device", "read_gb_per_s", "sm_mhz", "memory_mhz", "torch", "cuda", "driver")
 
 
-def main(path, which="first"):
-    start, variants = time.perf_counter(), _SETS[which]
+def main(name, path):
+    start, variants = time.perf_counter(), SETS[name]
     compiled = compile_all(variants)
     print(f"{len(compiled)} of {len(variants)} compiled in {time.perf_counter() - start:.0f} s")
     cells = [
@@ -91,7 +89,7 @@ def why_not_compiled(name):
     """The traceback of compiling a variant for this GPU; "" if there is none."""
     try:
         device = torch.device("cuda", torch.cuda.current_device())
-        variant = next(one for one in (*VARIANTS, *LATER) if one.name == name)
+        variant = next(one for own in SETS.values() for one in own if one.name == name)
         for N, K in variant.shapes:
             variant.kernel().compile_for_gpu(device, 1, N, K)
     except Exception:  # the others go on
@@ -100,8 +98,8 @@ def why_not_compiled(name):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["later"]):
-        sys.exit("usage: python tools/record_variants.py PATH [later]")
+    if len(sys.argv) != 3 or sys.argv[1] not in SETS:
+        sys.exit(f"usage: python tools/record_variants.py {'|'.join(SETS)} PATH")
     if not torch.cuda.is_available():
         sys.exit("measuring needs a CUDA GPU that torch sees")
     main(*sys.argv[1:])

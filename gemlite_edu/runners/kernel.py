@@ -16,7 +16,7 @@ from gemlite_edu.numbers.checks import check_devices, check_inspectable, check_o
 from gemlite_edu.runners import nsight
 from gemlite_edu.runners.gpu_or_simulator import Program
 from gemlite_edu.runners.levels import CallLevels
-from gemlite_edu.runners.simulator import NO_WINDOW, Report, Window
+from gemlite_edu.runners.simulator import NO_WINDOW, Operations, Report, Window
 
 Factor = torch.Tensor | float  # a scale or a zero
 
@@ -220,8 +220,8 @@ class Kernel:
         W: torch.Tensor,
         scales: Factor | None = None,
         zeros: Factor | None = None,
-    ) -> dict[str, float]:
-        """{"all", "bits"}: the operations of all warps of a call, loads and stores aside.
+    ) -> Operations:
+        """The `Operations` of all warps of a call, loads and stores aside.
 
         The simulator runs the kernel, and counts what `simulator.count_operations` says.
         """

@@ -268,7 +268,7 @@ def test_any_number_of_rows_may_follow_another():
 def test_operations_are_counted(case):
     operands = make_case(case).operands(case, case.load())
     with case.as_planned():
-        assert case.load().count_operations(**operands)["all"] > 0
+        assert case.load().count_operations(**operands).all > 0
 
 
 def test_an_older_gpu_is_refused_in_one_sentence(monkeypatch):

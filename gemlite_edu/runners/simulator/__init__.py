@@ -5,7 +5,7 @@ from gemlite_edu.runners.simulator.arguments import Integer, NullPointer, Tensor
 from gemlite_edu.runners.simulator.build import build_instrumented_kernel, build_kernel
 from gemlite_edu.runners.simulator.inspection import inspect_kernel, inspect_text
 from gemlite_edu.runners.simulator.kept_processes import kept_alive
-from gemlite_edu.runners.simulator.operations import count_operations
+from gemlite_edu.runners.simulator.operations import Operations, count_operations
 from gemlite_edu.runners.simulator.record import NO_WINDOW, Record, Step, Window
 from gemlite_edu.runners.simulator.report import Report
 from gemlite_edu.runners.simulator.run import run_kernel
@@ -15,6 +15,7 @@ __all__ = [
     "Launch",
     "NO_WINDOW",
     "NullPointer",
+    "Operations",
     "Record",
     "Report",
     "Step",

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
@@ -38,7 +39,7 @@ _CALL = re.compile(r"^\s+(callq?|bl)\s+([\w.$]+)(?:@PLT)?")
 _INSTRUCTION = re.compile(r"^\s+([a-z][\w.]*)\b\s*(.*)$")
 _FUNCTION = re.compile(r"^((?!\.L)[\w.$]+):$")
 _FILE = re.compile(r'^\s+\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?')
-_LINE = re.compile(r"^\s+\.loc\s+(\d+)\s")
+_LINE = re.compile(r"^\s+\.loc\s+(\d+)\s+(\d+)")
 # Moves, and what a GPU has not: the stack, returns, jumps that no condition decides.
 _MOVE = re.compile(
     r"^(?:mov\w*|v?mov\w*|push\w*|pop\w*|ret\w*|leave\w*|jmp\w*|nop\w*|cltq|cltd|cqto|cwtl|endbr\w*"
@@ -62,16 +63,28 @@ _MEMORY = re.compile(
 )
 
 
+class Operations(NamedTuple):
+    """Operations of all warps of a launch.
+
+    all, bits: how many, and those on bits among them. executed: for each basic block of the kernel,
+    (its lines of text as {"file:line"}, how often a warp executes it, summed over the warps).
+    """
+
+    all: float
+    bits: float
+    executed: tuple[tuple[frozenset[str], float], ...]
+
+
 def count_operations(
     text: str, entry: str, arguments: Sequence[Argument], launch: Launch, time_limit: float
-) -> dict[str, float]:
-    """Operations of all warps of a launch, {"all", "bits", "barriers": number}.
+) -> Operations:
+    """The `Operations` of a launch, which runs and writes its outputs.
 
-    text, entry, launch.defines: as for `build_kernel`. The launch runs, and writes its outputs.
+    text, entry, launch.defines: as for `build_kernel`.
     """
     library = _counted_library(text, entry, launch.defines)
-    table = (library.parent / _TABLE).read_text().splitlines()
-    blocks = [tuple(map(int, row.split())) for row in table]
+    table = [row.split() for row in (library.parent / _TABLE).read_text().splitlines()]
+    blocks = [tuple(map(int, row[:2])) for row in table]
     grid = launch.grid[0] * launch.grid[1]
     warps = -(-launch.threads_per_block // _WARP_SIZE)
     counts = torch.zeros(len(blocks), grid, warps * _WARP_SIZE, dtype=torch.int32)
@@ -79,7 +92,8 @@ def count_operations(
     run_kernel(library, [counter, *arguments], launch, time_limit)
     turns = counts.view(len(blocks), grid * warps, _WARP_SIZE).amax(2).sum(1).double()
     found = turns @ torch.tensor(blocks, dtype=torch.float64)
-    return dict(zip(("all", "bits", "barriers"), found.tolist(), strict=True))
+    executed = zip((frozenset(row[2:]) for row in table), turns.tolist(), strict=True)
+    return Operations(*found.tolist(), tuple(executed))
 
 
 def _counted_library(text: str, entry: str, defines: Mapping[str, object]) -> Path:
@@ -101,23 +115,29 @@ def _for_the_host(pragma: re.Match[str]) -> str:
 def _with_counters(assembly: str, folder: Path) -> str:
     """The assembly with numbered counters; writes the `_totals` of each block into the folder."""
     lines: list[str] = []
-    blocks: list[Counter[str]] = []
+    blocks: list[tuple[Counter[str], set[str]]] = []
     found: Counter[str] = Counter()
-    is_ours = False
+    places: set[str] = set()
+    files: dict[str, str] = {}
+    place, is_ours = "", False
     own = _own_functions(assembly)
     for line in assembly.splitlines():
-        function, call = _FUNCTION.match(line), _CALL.match(line)
+        function, call, loc = (words.match(line) for words in (_FUNCTION, _CALL, _LINE))
+        files |= _file(line)
+        place = f"{files[loc[1]]}:{loc[2]}" if loc else place
         if function:
-            is_ours, found = function[1] in own, Counter()
+            is_ours, found, places = function[1] in own, Counter(), set()
         if call and call[2] == _COUNTER:
             lines += _numbered(line, call, len(blocks))
-            found = Counter()
-            blocks.append(found)
+            found, places = Counter(), set()
+            blocks.append((found, places))
             continue
+        if is_ours and _INSTRUCTION.match(line) and "/" not in place:
+            places.add(place)
         if is_ours:
             found.update(_operations(line, call, own))
         lines.append(line)
-    rows = (" ".join(map(str, _totals(block))) for block in blocks)
+    rows = (" ".join(map(str, (*_totals(found), *places))) for found, places in blocks)
     (folder / _TABLE).write_text("".join(f"{row}\n" for row in rows))
     return "".join(f"{line}\n" for line in lines)
 
@@ -128,22 +148,22 @@ def _numbered(line: str, call: re.Match[str], number: int) -> tuple[str, str]:
     return f"\t{argument}", line.replace(_COUNTER, "sim_count_block")
 
 
-def _totals(found: Counter[str]) -> tuple[int, int, int]:
-    """(operations, those on bits, barriers) of a basic block.
+def _totals(found: Counter[str]) -> tuple[int, int]:
+    """(operations, those on bits) of a basic block.
 
     A product and a sum are one operation, as a GPU's compiler fuses them.
     """
     fused = sum(min(found[f"{kind}multiply"], found[f"{kind}add"]) for kind in ("", "integer "))
-    return sum(found.values()) - fused, found["bits"], found["barrier"]
+    return sum(found.values()) - fused, found["bits"]
 
 
 def _own_functions(assembly: str) -> set[str]:
     """The functions whose first line of text is not the simulator's."""
-    files, found, function = {}, set(), None
+    files: dict[str, str] = {}
+    found, function = set(), None
     for line in assembly.splitlines():
-        label, place, file = (words.match(line) for words in (_FUNCTION, _LINE, _FILE))
-        if file:
-            files[file[1]] = "/".join(filter(None, file.groups()[1:]))
+        label, place = _FUNCTION.match(line), _LINE.match(line)
+        files |= _file(line)
         function = label[1] if label else function
         if place and function:
             is_shim = files.get(place[1], "").startswith(str(SHIM))
@@ -153,12 +173,18 @@ def _own_functions(assembly: str) -> set[str]:
     return found
 
 
+def _file(line: str) -> dict[str, str]:
+    """{its number: its name} if a line of assembly names a file."""
+    file = _FILE.match(line)
+    return {file[1]: "/".join(filter(None, file.groups()[1:]))} if file else {}
+
+
 def _operations(line: str, call: re.Match[str] | None, own: set[str]) -> tuple[str, ...]:
     """The kinds of operations of one line of assembly: none or one."""
     if call:
         if call[2] in own or _MEMORY.search(call[2]):
             return ()
-        return ("barrier",) if "__syncthreads" in call[2] else ("call",)
+        return ("call",)
     instruction = _INSTRUCTION.match(line)
     if not instruction or _MOVE.match(instruction[1]) or _ADDRESS_OF_OWN.search(instruction[2]):
         return ()

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import torch
 
 from gemlite_edu.kernels.machine import H200
+from gemlite_edu.kernels.plan import WARP_SIZE
+from gemlite_lab.bench.estimate.loops import Loop, loops_of
 
 _LINE_BYTES = 128  # of the L1: it looks up one line a cycle
 _WAVEFRONT_SECTORS = 4  # and delivers 128 bytes
@@ -18,13 +20,10 @@ class BlockCounts:
 
     operations, on_bits: a warp's operations, summed over its warps: all, and shifts, masks and
     conversions among them.
-    loads, stores: requests of warps to global memory. shared: requests to shared memory.
-    loads_of_x: those of the loads that ask for x. copies: those to shared memory that write there.
-    l1_cycles: wavefronts of the requests to global memory, shared_cycles: to shared memory.
-    rounds: barriers of the block that loads from global memory go before: the loads behind such a
-    barrier wait for those before it. nbytes: of all operands and y, for the whole launch.
-    resident_threads: how many a multiprocessor holds at once. asks_ahead: whether warps ask for
-    words a step before they use them.
+    requests: of warps, to global and to shared memory. l1_cycles: wavefronts of the requests to
+    global memory, shared_cycles: to shared memory. nbytes: of all operands and y, for the whole
+    launch. loops: those that load x or weights. resident_threads: how many a multiprocessor holds
+    at once. asks_ahead: whether warps ask for words a step before they use them.
     """
 
     blocks: int
@@ -32,27 +31,23 @@ class BlockCounts:
     shared_bytes: int
     operations: float
     on_bits: float
-    loads: int
-    loads_of_x: int
-    stores: int
-    shared: int
-    copies: int
+    requests: int
     l1_cycles: float
     shared_cycles: float
-    rounds: float
     nbytes: int
+    loops: tuple[Loop, ...]
     resident_threads: int = 2048
     asks_ahead: bool = False
 
     @property
     def warps(self):
         """Warps of a block."""
-        return -(-self.threads // 32)
+        return -(-self.threads // WARP_SIZE)
 
     @property
     def instructions(self):
         """A warp's operations and requests, summed over the warps of a block."""
-        return self.operations + self.loads + self.stores + self.shared
+        return self.operations + self.requests
 
 
 def count(kernel, N, K):
@@ -68,21 +63,21 @@ def count(kernel, N, K):
         blocks=launch.grid[0],
         threads=launch.threads_per_block,
         shared_bytes=launch.shared_bytes,
-        operations=operations["all"],
-        on_bits=operations["bits"],
-        loads=_requests(lines, "global", "load"),
-        loads_of_x=_requests([line for line in lines if line.name == "x"], "global", "load"),
-        stores=_requests(lines, "global", "store"),
-        shared=_requests(lines, "shared", "load") + _requests(lines, "shared", "store"),
-        copies=_requests(lines, "shared", "store"),
+        operations=operations.all,
+        on_bits=operations.bits,
+        requests=sum(line.requests for line in lines),
         l1_cycles=sum(
             line.requests * _wavefronts(line) for line in lines if line.space == "global"
         ),
         shared_cycles=sum(line.cost for line in lines if line.space == "shared"),
-        rounds=operations["barriers"]
-        / -(-launch.threads_per_block // 32)
-        * _share_with_loads(report),
         nbytes=_bytes(operands, kernel, N),
+        loops=loops_of(
+            kernel.source,
+            report,
+            operations.executed,
+            -(-launch.threads_per_block // WARP_SIZE),
+            operands[1].nbytes,
+        ),
     )
 
 
@@ -96,17 +91,6 @@ def in_simulator(kernel):
 def rows_of_a_block(kernel, K):
     """Outputs of one block."""
     return _PROBED_ROWS // kernel.spec.plan(1, _PROBED_ROWS, K, H200).product.grid[0]
-
-
-def _requests(lines, space, op):
-    return sum(line.requests for line in lines if (line.space, line.op) == (space, op))
-
-
-def _share_with_loads(report):
-    """The share of phases, up to a barrier, in which warps load from global memory."""
-    ended = report.phases[:-1]
-    loading = sum(any(loads for loads, *_ in phase.requests) for phase in ended)
-    return loading / max(1, len(ended))
 
 
 def _wavefronts(line):

@@ -2,16 +2,14 @@
 
     time = start + sqrt(memory² + L1² + issue² + chain²)
 
+- start: a launch, and the copies of x that all blocks make before they ask for weights.
 - memory: the bytes of the operands and of y, each once, over the measured read bandwidth.
 - L1: wavefronts of the busiest multiprocessor, bank conflicts among them, one a cycle.
 - issue: instructions of the busiest multiprocessor, four a cycle; two on bits, of 16 lanes each.
 - chain: what one warp does, one after the other, times the waves of blocks:
-    - waits for memory, `read` each. nvcc unrolls a loop and asks first for what its turns load, so
-      that a warp waits once in `stretch` instructions, and never more often than it loads. A
-      barrier ends the loads of a turn, and nvcc puts the turns of four barriers together.
-    - copies into shared memory, by a loop that nvcc does not unroll: each waits for its own load,
-      `copy` for x, which the other blocks have brought into the L2, `read` for the rest.
-    - instructions, `cycles` each.
+    - waits for weights, `read` each: see waits.py.
+    - waits for x, `near` each, in loops that load x alone: other blocks brought it into the L2.
+    - instructions, `cycles` each, and the wavefronts of the warp's own requests.
 
 Terms overlap in part; the root of the squares lies between their sum and the largest. Words that a
 warp asked for a step early come while it computes: it waits for the first ones alone, which the
@@ -22,12 +20,13 @@ next wave start with nothing on its way, so that this holds for a single wave.
 import math
 from dataclasses import dataclass
 
+from gemlite_lab.bench.estimate.waits import waits_for_weights, waits_for_x
+
 _SCHEDULERS = 4  # of a multiprocessor; each issues one instruction a cycle
 _BIT_UNITS = 2  # instructions a cycle of those on bits
 _SHARED_BYTES = 227 * 1024  # of a multiprocessor
 _RESERVED_BYTES = 1024  # for each block
 _MOST_BLOCKS = 32
-_TURNS = 4  # with a barrier, that nvcc puts together
 _LATE, _EARLY = 2, 4  # the powers of a kernel's terms, by when it asks for its words
 
 
@@ -45,15 +44,17 @@ class Card:
 class Parameters:
     """What tools/calibrate_estimate.py finds.
 
-    start, read, copy: microseconds. cycles: of a warp for an instruction. stretch: a warp's
-    instructions from one wait to the next.
+    start, read, near: microseconds of a launch, and of waits for the memory and for the L2. cycles:
+    of a warp for an instruction. unrolled: instructions of the turns of a loop that nvcc puts
+    together. registers: of a thread, for words on their way and for what belongs to their streams.
     """
 
     start: float
     read: float
-    copy: float
+    near: float
     cycles: float
-    stretch: float
+    unrolled: float
+    registers: float
 
 
 @dataclass(frozen=True)
@@ -76,18 +77,6 @@ def waves_of(counts, card):
 def power_of(counts, card):
     """The power that the terms are raised to before they are added."""
     return _EARLY if counts.asks_ahead and waves_of(counts, card) == 1 else _LATE
-
-
-def waits_of(counts, parameters):
-    """(waits of a warp for memory, its copies of x)."""
-    copies_of_x = min(counts.copies, counts.loads_of_x)
-    others = counts.copies - copies_of_x
-    if counts.asks_ahead:
-        return 1, copies_of_x / counts.warps
-    loads, instructions = counts.loads - counts.copies, counts.instructions / counts.warps
-    in_loops = min(max(0, loads) / counts.warps, max(1, instructions / parameters.stretch))
-    waits = others / counts.warps + max(in_loops, counts.rounds / _TURNS)
-    return waits, copies_of_x / counts.warps
 
 
 def terms(counts, card, parameters):
@@ -120,21 +109,23 @@ def time_of(found, power):
 
 
 def _start(counts, card, parameters):
-    why = "a launch, from the end of the one before"
-    if power_of(counts, card) == _LATE:
-        return Term("start", parameters.start, why)
-    return Term("start", parameters.start + parameters.read, f"{why}, and a wait for words")
+    if power_of(counts, card) == _EARLY:
+        return Term("start", parameters.start + parameters.read, "a launch, and a wait for words")
+    waits = waits_for_x(counts)
+    us = parameters.start + waits * parameters.near
+    return Term("start", us, f"a launch, and {waits:,.0f} waits for x" if waits else "a launch")
 
 
 def _chain(counts, card, parameters):
     waves, instructions = waves_of(counts, card), counts.instructions / counts.warps
-    waits, copies = waits_of(counts, parameters)
+    far, near = waits_for_weights(counts, parameters), waits_for_x(counts)
     if power_of(counts, card) == _EARLY:
-        waits -= 1  # the start has it
-    waited = waits * parameters.read + copies * parameters.copy
+        far = 0  # the start has it
+    wavefronts = (counts.l1_cycles + counts.shared_cycles) / counts.warps
+    worked = (instructions * parameters.cycles + wavefronts) / card.mhz
     return Term(
         "chain",
-        waves * (waited + instructions * parameters.cycles / card.mhz),
-        f"{waves} waves of a warp's {waits:,.0f} waits for memory, {copies:,.0f} copies of x and "
-        f"{instructions:,.0f} instructions, one after the other",
+        waves * (far * parameters.read + worked) + (waves - 1) * near * parameters.near,
+        f"{waves} waves of a warp's {far:,.0f} waits for memory, {instructions:,.0f} instructions "
+        f"and {wavefronts:,.0f} wavefronts; then {(waves - 1) * near:,.0f} waits for x",
     )

@@ -4,8 +4,10 @@ A rung multiplies on tensor cores, whose instructions the simulator does not cou
 """
 
 from gemlite_edu.kernels.machine import H200
+from gemlite_edu.kernels.plan import WARP_SIZE
 from gemlite_lab.bench import instructions
 from gemlite_lab.bench.estimate.counts import BlockCounts
+from gemlite_lab.bench.estimate.loops import Loop
 from gemlite_lab.bench.ladder import counted
 from gemlite_lab.bench.ladder.kernel import GROUP_SIZE
 from gemlite_lab.bench.roofline import least_bytes
@@ -25,22 +27,18 @@ def count_rung(kernel, N, K):
     launch = kernel.spec.plan(1, N, K, H200).product
     share = N * K / (record["N"] * record["K"]) / launch.grid[0]
     counts = {name: n * share for name, n in record["rungs"][width][kernel.rung.name].items()}
-    sectors = counts["global load sectors"]
+    sectors, warps = counts["global load sectors"], launch.threads_per_block // WARP_SIZE
     return BlockCounts(
         blocks=launch.grid[0],
         threads=launch.threads_per_block,
         shared_bytes=launch.shared_bytes,
         operations=counts["instructions"] - counts["global loads"],
         on_bits=counts["instructions"] * loop["integer"] / loop["all"],
-        loads=counts["global loads"],
-        loads_of_x=0,
-        stores=0,
-        shared=0,
-        copies=0,
+        requests=counts["global loads"],
         l1_cycles=sectors / _WAVEFRONT_SECTORS,
         shared_cycles=0,
-        rounds=1,
         nbytes=least_bytes(1, N, K, kernel.nbits, GROUP_SIZE),
+        loops=(Loop(counts["global loads"] / warps, loads=1, registers=1, new=1),),
         resident_threads=_RESIDENT_THREADS,
         asks_ahead=_asks_ahead(kernel.rung),
     )

@@ -31,7 +31,7 @@ def score_of(kernel, N=4096, K=4096):
     operands, simulated = operands_of(kernel, weights), in_simulator(kernel)
     report = simulated.inspect(x, *operands)
     refuse_wrong(kernel, report, x, weights, problem.product(x, weights))
-    operations = None if why_not(kernel) else simulated.count_operations(x, *operands)["all"]
+    operations = None if why_not(kernel) else simulated.count_operations(x, *operands).all
     counts = counts_of(report, N * K, operations)
     estimated = estimate(kernel, N, K)
     on_gpu = torch.cuda.is_available() and kernel.device != "cpu"

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from gemlite_lab.lesson.variants.variant import Variant
+from gemlite_lab.lesson.variants import SETS, Variant
 
 _FOLDER = Path(__file__).parents[2] / "data"
 
@@ -24,14 +24,16 @@ class Recorded(NamedTuple):
 
 
 def path_of(name):
-    """The file of a record: "variants", or "variants_later" for LATER."""
-    return _FOLDER / f"{name}_nvidia_h200.json"
+    """The file of the record of a set."""
+    return _FOLDER / f"variants_{name}_nvidia_h200.json"
 
 
-def recorded(variants, name="variants"):
-    """A `Recorded` for each shape of `variants` that the file `path_of(name)` has."""
+def recorded(name):
+    """A `Recorded` for each measured shape of the set `name`; none if nobody measured it yet."""
+    if not path_of(name).exists():
+        return []
     record = json.loads(path_of(name).read_text(encoding="utf-8"))
-    of_name = {variant.name: variant for variant in variants}
+    of_name = {variant.name: variant for variant in SETS[name]}
     return [
         Recorded(of_name[row["kernel"]], row["N"], row["K"], row["p50_us"])
         for row in record["rows"]

@@ -27,7 +27,7 @@ def counted(body, threads=64, N=100):
 
 def added(body, **how):
     """The operations of a body beside those of an empty one."""
-    return counted(body, **how)["all"] - counted("", **how)["all"]
+    return counted(body, **how).all - counted("", **how).all
 
 
 def test_a_fused_product_is_one_operation_in_each_turn_of_each_warp():
@@ -51,11 +51,15 @@ def test_a_lane_alone_costs_its_warp_as_much_as_all_lanes():
 def test_operations_on_bits_are_told_apart():
     shifts = "unsigned bits = N; for (int i = 0; i < N; ++i) bits = (bits >> 1) ^ (bits & i);"
     found = counted(f"{shifts} sum = bits;")
-    assert found["bits"] - counted("")["bits"] >= 2 * 100 * 3
+    assert found.bits - counted("").bits >= 2 * 100 * 3
 
 
-def test_barriers_are_counted_by_warps():
-    assert counted("for (int i = 0; i < N; ++i) __syncthreads();")["barriers"] == 2 * 100
+def test_a_basic_block_has_its_lines_and_how_often_a_warp_executes_it():
+    """A pragma's loop is part of a turn, so that the turn's line is executed N times."""
+    body = "#pragma unroll\n  for (int i = 0; i < 4; ++i) sum += x[i * N];"
+    found = counted(f"for (int k = 0; k < N; ++k) {{\n  {body}\n  }}").executed
+    turns = [times for places, times in found if any(place.endswith(":7") for place in places)]
+    assert max(turns) == 2 * 100
 
 
 @pytest.mark.parametrize(("nbits", "least", "most"), [(8, 6, 10), (1, 5, 9)])
@@ -64,4 +68,4 @@ def test_a_gemv_takes_about_as_many_as_nvcc_makes(nbits, least, most):
     kernel, N, K = load("gemv_a16wn_fp32", nbits=nbits), 32, 4096
     W = torch.zeros(kernel.layout(K).packed_shape(N, K), dtype=torch.int32)
     found = kernel.count_operations(torch.zeros(1, K).half(), W, 1.0, 1.0)
-    assert least < found["all"] / (N * K / 32) < most
+    assert least < found.all / (N * K / 32) < most
