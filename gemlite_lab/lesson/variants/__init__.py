@@ -14,6 +14,8 @@ from gemlite_lab.lesson.variants import (
     later_unpacked,
     own_kernels,
     packed,
+    third_packed,
+    third_unpacked,
     unpacked,
 )
 from gemlite_lab.lesson.variants.variant import Variant
@@ -21,6 +23,7 @@ from gemlite_lab.lesson.variants.variant import Variant
 SETS = {
     "first": (*unpacked.VARIANTS, *packed.VARIANTS, *own_kernels.VARIANTS),
     "second": (*later_unpacked.VARIANTS, *later_packed.VARIANTS),
+    "third": (*third_unpacked.VARIANTS, *third_packed.VARIANTS),
 }
 
 __all__ = ["SETS", "Variant"]

@@ -109,12 +109,12 @@ _NEXT_WORD = f"""\
 """
 
 
-def _written(name, change, nbits, shapes, launched, *parts):
+def of_text(name, change, nbits, shapes, launched, *parts):
     text = HEAD.replace("$NBITS", str(nbits)) + "".join(parts)
     return Variant(name, change, WeightFormat(nbits), written(nbits, text), launched, shapes)
 
 
-def _relaunched(name, change, nbits, shapes, launched, base):
+def relaunched(name, change, nbits, shapes, launched, base):
     return Variant(name, change, WeightFormat(nbits), edited(base, nbits), launched, shapes)
 
 
@@ -131,7 +131,7 @@ _USUAL = ((4096, 4096), (11008, 4096))
 _TURNED = ((4096, 11008), (12288, 4096))
 
 VARIANTS = (
-    _written(
+    of_text(
         "four words a load",
         "a lane loads four words at once",
         4,
@@ -139,7 +139,7 @@ VARIANTS = (
         (16, 16),
         *(STAGE, ONE_ROW, _wide("uint4", 4), END),
     ),
-    _written(
+    of_text(
         "two words a load",
         "a lane loads two words at once",
         8,
@@ -147,7 +147,7 @@ VARIANTS = (
         (8, 8),
         *(STAGE, ONE_ROW, _wide("uint2", 2), END),
     ),
-    _written(
+    of_text(
         "two rows, x unshared",
         "a warp takes two rows and reads x from global memory",
         8,
@@ -155,7 +155,7 @@ VARIANTS = (
         (8, 16),
         _rows(2, "x"),
     ),
-    _written(
+    of_text(
         "four rows, 2 bits",
         "a warp takes four rows",
         2,
@@ -163,7 +163,7 @@ VARIANTS = (
         (4, 16),
         *(STAGE, _rows(4, "x_shared")),
     ),
-    _written(
+    of_text(
         "in halves",
         "a word's products are halves",
         4,
@@ -171,7 +171,7 @@ VARIANTS = (
         (8, 8),
         *(STAGE, ONE_ROW, _IN_HALVES, END),
     ),
-    _written(
+    of_text(
         "x in pieces",
         "a block copies four tiles of x at a time",
         8,
@@ -179,7 +179,7 @@ VARIANTS = (
         (16, 16),
         _IN_PIECES,
     ),
-    _written(
+    of_text(
         "words in shared memory",
         "a warp copies its words to shared memory first",
         4,
@@ -187,7 +187,7 @@ VARIANTS = (
         (8, 8),
         *(STAGE, ONE_ROW, _STAGED_WORDS, END),
     ),
-    _written(
+    of_text(
         "the next word early",
         "a lane asks for its next word before it uses this one",
         4,
@@ -195,7 +195,7 @@ VARIANTS = (
         (16, 16),
         *(STAGE, ONE_ROW, _NEXT_WORD, END),
     ),
-    _relaunched("2 warps, 3 bits", "a block has 2 warps", 3, _USUAL, (2, 2), "gemv_a16wn_fp32"),
-    _relaunched("8 warps, 6 bits", "a block has 8 warps", 6, _SQUARES, (8, 8), "gemv_a16wn_half2"),
-    _relaunched("16 warps, 1 bit", "a block has 16 warps", 1, _TURNED, (16, 16), "gemv_a8wn_int32"),
+    relaunched("2 warps, 3 bits", "a block has 2 warps", 3, _USUAL, (2, 2), "gemv_a16wn_fp32"),
+    relaunched("8 warps, 6 bits", "a block has 8 warps", 6, _SQUARES, (8, 8), "gemv_a16wn_half2"),
+    relaunched("16 warps, 1 bit", "a block has 16 warps", 1, _TURNED, (16, 16), "gemv_a8wn_int32"),
 )

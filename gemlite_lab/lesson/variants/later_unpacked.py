@@ -4,23 +4,23 @@ from gemlite_edu.runners.load import load
 from gemlite_lab.bench.problem import WeightFormat
 from gemlite_lab.lesson.variants.variant import Variant
 
-_HEAD = """\
+HEAD = """\
 __global__ void __launch_bounds__(MAX_THREADS_PER_BLOCK)
 gemv(const X_T* x, const X_T* W, X_T* y, int N, int K) {
   const int lane_id = threadIdx.x % WARP_SIZE, warp_id = threadIdx.x / WARP_SIZE;
   const int warps = blockDim.x / WARP_SIZE;
 """
-_STAGE = """\
+STAGE = """\
   extern __shared__ X_T x_shared[];
   stage_to_shared(x, x_shared, K, K);
 """
-_ONE_ROW = """\
+ONE_ROW = """\
   const int n = blockIdx.x * warps + warp_id;
   if (n >= N) return;
   const X_T* row = W + static_cast<size_t>(n) * K;
   float sum = 0.0f;
 """
-_END = """\
+END = """\
   sum = warp_reduce_sum(sum);
   if (lane_id == 0) y[n] = static_cast<X_T>(sum);
 }
@@ -117,8 +117,8 @@ _ROW_A_THREAD = """\
 """
 
 
-def _of(name, change, shapes, launched, *parts):
-    text = "".join((_HEAD, *parts))
+def of_text(name, change, shapes, launched, *parts):
+    text = "".join((HEAD, *parts))
     return Variant(
         name,
         change,
@@ -134,36 +134,38 @@ _USUAL = ((4096, 4096), (11008, 4096))
 _TURNED = ((2048, 8192), (12288, 4096))
 
 VARIANTS = (
-    _of("four rows a warp", "a warp takes four rows", _USUAL, (8, 32), _FOUR_ROWS),
-    _of("half a warp a row", "16 lanes take a row", _SQUARES, (8, 16), _HALF_A_WARP),
-    _of("four halves", "a lane loads 8 bytes", _USUAL, (16, 16), _ONE_ROW, _FOUR_HALVES, _END),
-    _of(
+    of_text("four rows a warp", "a warp takes four rows", _USUAL, (8, 32), _FOUR_ROWS),
+    of_text("half a warp a row", "16 lanes take a row", _SQUARES, (8, 16), _HALF_A_WARP),
+    of_text("four halves", "a lane loads 8 bytes", _USUAL, (16, 16), ONE_ROW, _FOUR_HALVES, END),
+    of_text(
         "sums of halves",
         "half2 adds up the products",
         _SQUARES,
         (8, 8),
-        *(_STAGE, _ONE_ROW, _HALF_SUMS, _END),
+        *(STAGE, ONE_ROW, _HALF_SUMS, END),
     ),
-    _of(
+    of_text(
         "x in floats",
         "x lies in shared memory as floats",
         _TURNED,
         (8, 8),
-        *(_FLOATS, _ONE_ROW, _BY_FLOATS, _END),
+        *(_FLOATS, ONE_ROW, _BY_FLOATS, END),
     ),
-    _of(
+    of_text(
         "unrolled by eight",
         "a pragma unrolls the loop",
         _TURNED,
         (16, 16),
-        *(_STAGE, _ONE_ROW, _UNROLLED, _END),
+        *(STAGE, ONE_ROW, _UNROLLED, END),
     ),
-    _of("a tree", "4 warps share a row and add up in a tree of barriers", _USUAL, (4, 1), _TREE),
-    _of(
+    of_text(
+        "a tree", "4 warps share a row and add up in a tree of barriers", _USUAL, (4, 1), _TREE
+    ),
+    of_text(
         "a row a thread, 16 bytes",
         "a thread takes a row, 16 bytes at once",
         _USUAL,
         (4, 128),
-        *(_STAGE, _ROW_A_THREAD),
+        *(STAGE, _ROW_A_THREAD),
     ),
 )
