@@ -119,9 +119,9 @@ def _chain(found):
     [
         ("a tree", 32),  # nvcc does not know the step of the loop: each of 32 turns waits
         ("a barrier a turn", 64),  # two of 128 turns at a time
-        ("four rows a warp", 111),  # five streams leave few registers for 640 loads
-        ("a row a warp, 1 warp", 19),  # two streams, 256 loads
-        ("two lanes a word", 16),  # 32 loads of 16 words
+        ("four rows a warp", 128),  # five streams leave registers for the five loads of a turn
+        ("a row a warp, 1 warp", 20),  # two streams leave them for 13 of 256
+        ("a code a turn", 32),  # 128 turns load 32 words
         ("four rows, 2 bits", 8),  # a turn's four rows come together
     ],
 )
