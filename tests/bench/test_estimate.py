@@ -121,7 +121,7 @@ def _chain(found):
         ("a barrier a turn", 64),  # two of 128 turns at a time
         ("four rows a warp", 128),  # five streams leave registers for the five loads of a turn
         ("a row a warp, 1 warp", 20),  # two streams leave them for 13 of 256
-        ("a code a turn", 32),  # 128 turns load 32 words
+        ("a row a thread, 1 warp", 256),  # 4096 turns bring 256 new sectors to a lane
         ("four rows, 2 bits", 8),  # a turn's four rows come together
     ],
 )
