@@ -16,6 +16,7 @@ from gemlite_lab.lesson.variants.record import recorded
 
 _NEAR = 1.25
 _SHARE = 0.8
+_SHARE_OF_SEEN = 0.9
 _SEEN_SETS = ("first", "second")  # recorded before the calibration, which saw all their times
 _WIDTHS = ("W16", "W8", "W6", "W4", "W3", "W1", "W7 sparse", "W2 g128")
 
@@ -75,7 +76,8 @@ def test_variants(name):
     rows, seen = recorded(name), set(calibrated_on())
     assert all((row.key in seen) == (name in _SEEN_SETS) for row in rows)
     found = [estimate(row.variant.kernel(), row.N, row.K).us / row.us for row in rows]
-    assert not found or _share_near(found) >= _SHARE
+    least = _SHARE_OF_SEEN if name in _SEEN_SETS else _SHARE
+    assert not found or _share_near(found) >= least
 
 
 def test_kernels_are_told_apart(ratios):
@@ -117,9 +119,9 @@ def _chain(found):
     [
         ("a tree", 32),  # nvcc does not know the step of the loop: each of 32 turns waits
         ("a barrier a turn", 64),  # two of 128 turns at a time
-        ("four rows a warp", 111),  # five streams leave few registers for 640 loads
-        ("a row a warp, 1 warp", 19),  # two streams, 256 loads
-        ("two lanes a word", 16),  # 32 loads of 16 words
+        ("four rows a warp", 128),  # five streams leave registers for the five loads of a turn
+        ("a row a warp, 1 warp", 20),  # two streams leave them for 13 of 256
+        ("a row a thread, 1 warp", 256),  # 4096 turns bring 256 new sectors to a lane
         ("four rows, 2 bits", 8),  # a turn's four rows come together
     ],
 )

@@ -123,9 +123,13 @@ def _chain(counts, card, parameters):
         far = 0  # the start has it
     wavefronts = (counts.l1_cycles + counts.shared_cycles) / counts.warps
     worked = (instructions * parameters.cycles + wavefronts) / card.mhz
+    later = (waves - 1) * near  # the start has those of the first wave
+    why = (
+        f"{waves} waves of a warp's {far:,.0f} waits for memory, {instructions:,.0f} instructions "
+        f"and {wavefronts:,.0f} wavefronts"
+    )
     return Term(
         "chain",
-        waves * (far * parameters.read + worked) + (waves - 1) * near * parameters.near,
-        f"{waves} waves of a warp's {far:,.0f} waits for memory, {instructions:,.0f} instructions "
-        f"and {wavefronts:,.0f} wavefronts; then {(waves - 1) * near:,.0f} waits for x",
+        waves * (far * parameters.read + worked) + later * parameters.near,
+        f"{why}, and {later:,.0f} waits for x" if later else why,
     )
