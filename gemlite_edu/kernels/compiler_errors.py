@@ -22,6 +22,7 @@ _ASM = (
 _NAMES_OF_COMPILER = (
     (r" \[-fpermissive\]$", ""),
     (r"location '\*\((\w+) \+ .*\)'", r"element of '\1'"),
+    (r"'[^']*<ubsan routine call>[^']*'", "this expression"),
     (r"SimShuffled<[^']*>' \{aka '([^']*)'\}", r"\1'"),
     (r"\bsim_(fp16|bf16)::", ""),
     (r"_ZTW\d+(\w+)\(\)", r"\1"),

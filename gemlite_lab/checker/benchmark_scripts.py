@@ -155,7 +155,8 @@ BENCHMARK_EXERCISES = (
             "Where do the weights come from in the first launch, and where in the second?",
             "Add up the bytes of all that you launch in turn, and compare with card.l2_bytes.",
             "Launch copies in turn, so many that together they exceed the L2: what was read "
-            "longest ago leaves it first.",
+            "longest ago leaves it first. The untimed launch reads a copy too: let that one come "
+            "last in the turn.",
         ),
         cases=lambda: on_cards(
             (*ANY_SIZE, OF_MANY_COPIES, SMALL, *NEARLY_THE_L2, SMALL_ON_A_SLOW_CARD, LARGE_L2)

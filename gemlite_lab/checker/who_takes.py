@@ -101,6 +101,8 @@ def _run(answer, launch, device):
     rest = launch.blocks, launch.warps, launch.steps
     places = _places(launch)
     returned = answer.run(results, [(*place, *rest) for place in places])
+    if all(found is None for found in returned):
+        raise CheckFailed(f"{_NAME} returned None: write it, and return block, warp, turn")
     who = [_three(place, rest, found) for place, found in zip(places, returned, strict=True)]
     return torch.tensor(who).view(_shape(launch))
 
@@ -108,8 +110,6 @@ def _run(answer, launch, device):
 def _three(place, rest, found):
     """The answer's three numbers as a list of int."""
     call = f"{_NAME}{(*place, *rest)}"
-    if found is None:
-        raise CheckFailed(f"{_NAME} returned None: write it, and return block, warp, turn")
     if isinstance(found, torch.Tensor) and found.dim() == 1:
         found = found.tolist()
     if not isinstance(found, list | tuple) or len(found) != 3:

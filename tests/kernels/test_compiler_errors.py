@@ -33,6 +33,11 @@ OF_THE_SIMULATOR = "SimSixteenBits<SimHalfFormat, SimHalfPowers>"
             "cannot convert 'const half*' to 'float'",
         ),
         (
+            "mine:2:5: error: could not convert '(((f, (pairs, (((unsigned int)f) > 31))) ? <ubsan "
+            "routine call> : (void)0), (pairs >> f))' from 'uint32_t' to 'half2'",
+            "could not convert this expression from 'uint32_t' to 'half2'",
+        ),
+        (
             "/a/shim/qualifiers.h:25:28: error: cannot convert 'const uint3' to 'int'\n"
             "mine:2:9: note: in expansion of macro 'threadIdx'",
             "cannot convert 'const uint3' to 'int'",
