@@ -138,6 +138,8 @@ def _is_sooner_fused(problem: Problem) -> bool:
     return not estimate.is_sooner_dense(M, N, layout.K, weights, problem.is_captured)
 
 
+_MOST_ROWS_BEFORE_TORCH = 1024  # at 2048 torch is sooner for some formats: tools/time_formats.py
+
 RULES = (
     Rule(
         "DEQUANTIZE",
@@ -157,7 +159,19 @@ RULES = (
         "tensor cores multiply the packed words; beyond 64 rows, DEQUANTIZE does it where that "
         "should be sooner",
         lambda problem: (
-            problem.keeps_16_bits and problem.has("GEMM_FAST") and _is_sooner_fused(problem)
+            problem.has_triton
+            and problem.keeps_16_bits
+            and problem.has("GEMM_FAST")
+            and _is_sooner_fused(problem)
+        ),
+    ),
+    Rule(
+        "GEMM_FAST",
+        None,
+        "tensor cores multiply the packed words; torch, which alone makes these dense, takes "
+        "far longer",
+        lambda problem: (
+            not problem.has_triton and problem.keeps_16_bits and problem.has("GEMM_FAST")
         ),
     ),
     Rule(
@@ -174,10 +188,17 @@ RULES = (
         lambda problem: problem.has("GEMM_MMA") and problem.machine.capability != HOPPER,
     ),
     Rule(
+        "GEMM_MMA",
+        _MOST_ROWS_BEFORE_TORCH,
+        "no Triton kernel reads these weights, and tensor cores decode them, for 64 rows at a "
+        "time, sooner than torch makes them dense",
+        lambda problem: problem.has("GEMM_MMA") and not problem.has_triton,
+    ),
+    Rule(
         "DEQUANTIZE",
         None,
-        "of the fused kernels only CUDA's read these weights, and they do not take these rows on "
-        "this machine",
+        "no Triton kernel reads these weights, and CUDA's do not take these rows on this machine, "
+        "or not sooner",
         lambda problem: not problem.has_triton,
     ),
     Rule("GEMV", 1, "one row needs each weight once, so tensor cores would not help"),

@@ -108,15 +108,19 @@ def levels_fit_16_bits(
 ) -> bool:
     """True if rounding each weight, levels[code] * step, to the 16-bit `dtype` costs little.
 
-    levels: a float32 tensor. The largest weight of a group must be finite, and so far above the
-    smallest normal number that weights a thousand times smaller still keep all their digits.
+    levels: a float32 tensor. All weights of a group must be finite. Those other than 0 must be
+    normal numbers, which keep all their digits; or the largest must be so far above the smallest
+    normal number that weights a thousand times smaller still are normal.
     """
     if dtype not in (torch.float16, torch.bfloat16):
         return False
-    limits, largest = torch.finfo(dtype), levels.abs().max()
+    limits, sizes = torch.finfo(dtype), levels.abs()
     steps = levels.new_ones(1) if steps is None else steps.float().abs()
-    reach = steps[steps > 0] * largest
-    return bool((reach < limits.max).all() and (reach >= 1024 * limits.tiny).all())
+    steps = steps[steps > 0]
+    largest = steps * sizes.max()
+    smallest = steps * sizes[sizes > 0].min() if largest.any() else largest
+    is_normal = (smallest >= limits.tiny) | (largest >= 1024 * limits.tiny)
+    return bool((largest < limits.max).all() and is_normal.all())
 
 
 def check_zeros_of_int8(zeros: torch.Tensor, layout: PlaneTiles) -> None:

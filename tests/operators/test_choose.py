@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from gemlite_edu.kernels.decoders import Coding
 from gemlite_edu.kernels.machine import H200, Machine
+from gemlite_edu.numbers.formats import NF4
 from gemlite_edu.operators.choose import (
     FAST,
     INT4_RULES,
@@ -93,3 +95,13 @@ def test_limits_are_what_the_rules_choose(fits, machine):
     for M in range(1, max(ends) + 2):
         name = next(name for most, name in limits(problem) if most is None or M <= most)
         assert choose(problem._replace(M=M)).matmul_type == name
+
+
+def test_codes_that_torch_alone_makes_dense_stay_fused():
+    """The estimates of dense weights are those of a Triton kernel, which reads no levels."""
+    operands = best_layout(4, 13824, 128), torch.float16, torch.float16, True, H200
+    integers = Problem(1024, 5120, *operands)
+    levels = integers._replace(decoders=Coding.of(NF4).decoders)
+    assert choose(integers).matmul_type == "DEQUANTIZE"
+    assert choose(levels).matmul_type == "GEMM_FAST"
+    assert limits(levels) == ((4, "GEMV_FAST"), (None, "GEMM_FAST"))

@@ -9,8 +9,10 @@ from linear_cases import activations, make
 from mma_cases import A100, RTX_4090, cases_of_a_layer
 from triton_cases import example, is_right, make_case
 
+from gemlite_edu import GemLiteLinear, quantize_to_format
 from gemlite_edu.core import DType
 from gemlite_edu.kernels.machine import H200, Machine
+from gemlite_edu.numbers.formats import INT3, INT6
 from gemlite_edu.operators import form, linear_op, triton_product
 from gemlite_edu.operators.cuda_product import GEMM_MMA
 from gemlite_edu.operators.triton_product import Epilogue
@@ -78,10 +80,18 @@ def test_the_layer_says_where_it_takes_it(machine, chosen):
         assert layer.explain(M, machine=machine).startswith(f"M = {M}: {name}, ")
 
 
+@pytest.mark.parametrize("format", [INT3, INT6], ids=str)
+@pytest.mark.parametrize("machine", [A100, H200])
+def test_weights_that_no_triton_kernel_reads_keep_it_up_to_1024_rows(format, machine):
+    layer = GemLiteLinear.from_coded(quantize_to_format(torch.randn(24, 256), format))
+    chosen = {M: layer.explain(M, machine=machine).split()[3] for M in (8, 9, 64, 65, 1024, 1025)}
+    assert [*chosen.values()] == ["GEMV_FAST,", *4 * ["GEMM_MMA,"], "DEQUANTIZE,"]
+
+
 def test_explain_names_the_kernel_and_why():
     text = make(3, 128, N=24, K=256, y=DType.FP32).layer.explain(16, machine=A100)
     assert "M = 16: GEMM_MMA, gemm_a16wn_mma" in text
-    assert "up to 64 rows: GEMM_MMA" in text
+    assert "up to 1024 rows: GEMM_MMA" in text
     assert "each decoded once for all rows" in text
 
 
