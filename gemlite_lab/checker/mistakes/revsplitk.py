@@ -100,6 +100,8 @@ def _wrong_x_of_pairs(layout, tile, inside):
             tile // 2 * 2 * depth + second + inside,
         "x is taken at k = tile * DEPTH; a tile begins at k = tile * TILE (for both tiles)":
             tile * depth + inside,
+        "x is taken at k = tile * FIELDS; a tile begins at k = tile * TILE (for both tiles)":
+            tile * layout.fields + inside,
         "x_ptrs is not moved to the tile: each pair takes the x of the first pair": second + inside,
     }  # fmt: skip
 
@@ -117,8 +119,10 @@ def _chunk_mistakes(counted, tile, in_chunk, of_chunk, tiles, chunk):
         "the first tile of each chunk is left out": in_chunk != 0,
         "only the first pair of tiles of each chunk is used": in_chunk < 2,
         "the first pair of tiles of each chunk is left out": in_chunk >= 2,
-        "the last pair of tiles of each chunk is left out": (tile < last - last % 2 - 1)
+        "the last pair of tiles of each chunk is left out": (tile < last - 2 + last % 2)
             | is_left_over,
+        "each chunk goes on to the end of the row, not to last":
+            1 + chunk * (tile < tiles // 2 * 2),
         "each chunk adds up all of K": 0 * tile + chunk.max() + 1,
         "only chunk 0 is used": chunk == 0,
     }  # fmt: skip

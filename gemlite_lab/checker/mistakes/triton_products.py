@@ -43,11 +43,12 @@ def _mistakes_of_group(case):
     chunk, tile, k = indices(*cut.shape)
     own = cut.shape[1]
     in_row = chunk * own + tile
+    start = chunk * (case.x.shape[1] // case.chunks)
     groups = {
         "the chunk is left out of the group: it is counted from the first tile of the chunk":
             (tile * block + k) // size,
         "the group is that of the tile's first k": in_row * block // size,
-        "the group is that of the first k of a tile of the chunk, not of the row":
+        "the group is that of a tile's first k, and tiles are counted from the first of the chunk":
             tile * block // size,
         "the group is that of the tile's last k": (in_row * block + block - 1) // size,
         "the group is that of the tile's last k, which begins anew behind K":
@@ -74,6 +75,10 @@ def _mistakes_of_group(case):
             chunk * own * block // size + tile * block // size,
         "the chunk's part and the rest of k are divided apart, and each loses its rest":
             chunk * own * block // size + (tile * block + k) // size,
+        "a chunk is taken to begin at k = chunk * (K // chunks); it begins at tile `first`":
+            (start + tile * block + k) // size,
+        "a chunk is taken to begin at k = chunk * (K // chunks), and a tile to lie in one group":
+            (start + tile * block) // size,
         "a short last group is taken to be part of the one before it":
             cut.group.clamp(max=max(0, case.x.shape[1] // size - 1)),
         "k is multiplied by 1 / GROUP, which float32 has to round; // divides exactly":
@@ -89,6 +94,8 @@ def _mistakes_of_group(case):
         "the last k of K is left out": at < K - 1,
     }
     tiles_of_own = (-(-K // block) - chunk * own).clamp(max=own)
+    times_from_0 = (tile < tiles_of_own).sum(0)
+    counts["every chunk begins at tile 0, not at first"] = (chunk == 0) * times_from_0
     counts |= products.twice_in_each_turn(tiles_of_own - 1 - tile)
     return [
         *dense.mistakes(4, counted, axes, dense.existing(groups, cut.group, cut.last), places),
