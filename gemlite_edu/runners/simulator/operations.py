@@ -91,9 +91,9 @@ def count_operations(
     counter = Tensor("operations", counts, is_output=True)
     run_kernel(library, [counter, *arguments], launch, time_limit)
     turns = counts.view(len(blocks), grid * warps, _WARP_SIZE).amax(2).sum(1).double()
-    found = turns @ torch.tensor(blocks, dtype=torch.float64)
+    operations, on_bits = (turns @ torch.tensor(blocks, dtype=torch.float64)).tolist()
     executed = zip((frozenset(row[2:]) for row in table), turns.tolist(), strict=True)
-    return Operations(*found.tolist(), tuple(executed))
+    return Operations(operations, on_bits, tuple(executed))
 
 
 def _counted_library(text: str, entry: str, defines: Mapping[str, object]) -> Path:

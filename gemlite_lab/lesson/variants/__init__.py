@@ -6,8 +6,8 @@ SETS holds them by when they were written:
 - "second": after that calibration, which saw none of them.
 - "third": after the calibration of commit b368022, which saw the first two sets and none of these.
 
-That is the calibration that data/estimate_nvidia_h200.json holds. A set written after it gets a name
-of its own here and a record of its own, and tests/bench/test_estimate.py tests on it.
+That is the calibration that data/estimate_nvidia_h200.json holds. A set written after it gets a
+name of its own here and a record of its own, and tests/bench/test_estimate.py tests on it.
 """
 
 from gemlite_lab.lesson.variants import (
