@@ -10,6 +10,7 @@ _SMALL = (1e-5, 1e-6, 1e-8, 1e-10, 1e-12)
 _FLOORS = (1e-4, *_SMALL, 1e-7, 1e-9, 1e-15, 1e-16, 1e-20, 1e-30, 1e-38, 2.0**-126)
 _QUANTILES = 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 0.9999
 _MOST_OF_QUANTILE = 2**20  # numbers of x, for which quantiles are looked for
+_TINY = 1e-22  # far below the scales of all tokens but one
 _SMALLEST_REACH = 1e-36  # the tokens of the exercise are no smaller
 _PARTS_OF_127 = {f"{part:g}": part for part in (0.0078, 0.00787, 0.007874, 0.0079, 0.008)} | {
     "1 / 127 in half precision": float(torch.tensor(1 / 127).half()),
@@ -117,6 +118,8 @@ def _mistakes_of(case):
             for words, part in _PARTS_OF_127.items()
         },
         "guarded": {
+            "a token whose largest |x| is tiny counts as one of zeros, with the scale 1":
+                lambda scales: torch.where(scales < _TINY, 1, scales),
             "a token of zeros has the scale 0": lambda scales: scales,
             **{f"{small:g} is added to the scale": lambda scales, small=small: scales + small
                for small in _SMALL},
