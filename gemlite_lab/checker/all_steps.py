@@ -10,6 +10,7 @@ from functools import cache, partial
 import torch
 
 from gemlite_edu.kernels.errors import KernelFault, KernelTextError
+from gemlite_edu.kernels.plan import WARP_SIZE
 from gemlite_lab.checker.all_steps_schedule import Schedule
 from gemlite_lab.checker.all_steps_trace import trace
 from gemlite_lab.checker.cases import fresh
@@ -54,9 +55,11 @@ def _case(steps, seed, M=_M, N=_N):
 
 
 def _fresh(seed):
-    """Other numbers in the shape of the first case, and a larger number of steps."""
+    """Other numbers in the shape of the first case, and two larger numbers of steps, one odd."""
     steps = _MANY_STEPS + 1 + seed % _MANY_STEPS
-    makes = partial(_case, _STEPS[0]), partial(_case, steps, M=_ROWS_OF_A_BLOCK, N=8)
+    other = steps // 4 * 2 + (steps + 1) % 2  # about half as many, even where that is odd
+    many = [partial(_case, count, M=_ROWS_OF_A_BLOCK, N=8) for count in (steps, other)]
+    makes = partial(_case, _STEPS[0]), *many
     return [case for make in makes for case in fresh(make, seed)]
 
 
@@ -76,7 +79,10 @@ def _run(answer, case, device):
     if device != "cpu":
         return y
     is_right = not findings and torch.equal(y, right_output(case))
-    mistake = _mistake_in_calls(answer, case, is_right)
+    calls = _calls_of_threads(answer, case)
+    if is_right:
+        _refuse_a_warp_apart(calls, case)
+    mistake = _mistake_in_calls(answer, calls, case, is_right)
     if mistake and is_right:
         raise CheckFailed(
             f"{_NAME} has the right numbers on {case.label}, but does not copy, decode and "
@@ -105,16 +111,36 @@ def _in_steps(case):
     return "1 step" if count == 1 else f"{count} steps"
 
 
-def _mistake_in_calls(answer, case, is_right):
+def _calls_of_threads(answer, case):
+    """The calls of each thread, in order; empty if the answer does not run without the kernel."""
+    plan = _plan_of(case)
+    try:
+        return trace(answer, case.K, plan.defines, plan.threads)
+    except (KernelTextError, KernelFault):
+        return []
+
+
+def _refuse_a_warp_apart(calls, case):
+    """Raise CheckFailed if lanes of a warp do not call the same functions in the same order."""
+    for thread, theirs in enumerate(calls):
+        first = thread // WARP_SIZE * WARP_SIZE
+        if _whats(theirs) != _whats(calls[first]):
+            raise CheckFailed(
+                f"{_NAME} has the right numbers on {case.label}, but threads {first} and {thread} "
+                "do not make the same calls in the same order, and they are of one warp: a whole "
+                "warp makes multiply_step at once, and what it does where lanes come to it apart "
+                "is undefined on a GPU."
+            )
+
+
+def _mistake_in_calls(answer, calls_of_threads, case, is_right):
     """The mistake in the order of the calls, with the learner's line; None if the order is right.
 
     For an answer whose numbers are right: the steps that it does one after another, needlessly.
     """
-    plan = _plan_of(case)
-    try:
-        calls, *others = trace(answer, case.K, plan.defines, plan.threads)
-    except (KernelTextError, KernelFault):
+    if not calls_of_threads:
         return None
+    calls, *others = calls_of_threads
     other = next((i for i, theirs in enumerate(others, 1) if _whats(theirs) != _whats(calls)), None)
     if other is not None and not is_right:
         return f"threads 0 and {other} do not make the same calls."

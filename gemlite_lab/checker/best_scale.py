@@ -4,11 +4,14 @@ An index alone would not tell one mistake from another. So a case has many rows,
 the indices of all of them are judged together.
 """
 
+from dataclasses import replace
+
 import torch
 
 from gemlite_lab.checker import close_rows
 from gemlite_lab.checker.close_rows import Rows, errors
 from gemlite_lab.checker.exercise import CheckFailed, Exercise, number
+from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS
 from gemlite_lab.lesson.real_layer import real_layer
 from gemlite_lab.sandbox.many_calls import results
 
@@ -48,6 +51,12 @@ def _one_weight():
     return Rows("rows", 2, W, candidates)
 
 
+def _as_columns(case):
+    """The case with its rows and its candidates as columns of other tensors."""
+    laid = {name: getattr(case, name).T.contiguous().T for name in ("W", "candidates")}
+    return replace(case, what=f"{case.what}, columns of another tensor", **laid)
+
+
 def _real_rows(nbits):
     """Rows of ffn_up, with candidates from the scale that clips nothing down to 0.45 of it."""
     W = real_layer("ffn_up").weight.float()[:_REAL_ROWS]
@@ -67,6 +76,7 @@ def _cases():
         _quarters(nbits=1, K=6, rows=40, seed=3),
         _quarters(nbits=8, K=33, rows=20, seed=4),
         _one_weight(),
+        _as_columns(_quarters(nbits=4, K=7, rows=20, seed=6)),
         close_rows.late_weights(0, 700, 4100, 19_999),
         close_rows.late_weights(200, 1040, 19_998),
         close_rows.many_candidates(300, 299, 40),
@@ -107,9 +117,16 @@ def _inputs_of(case, element):
     return f"Row {row} has w = {w}, nbits = {case.nbits}, candidates = {candidates}."
 
 
+def _alone(row):
+    """A copy of a row of a tensor, whose numbers lie as far apart, with zeros between them."""
+    (step,) = row.stride()
+    copy = row.new_zeros(len(row) * step)[::step]
+    return copy.copy_(row)
+
+
 def _run(answer, case, device):
     rows = zip(case.W, case.candidates, strict=True)
-    returned = answer.run(results, [(w.clone(), case.nbits, scales.clone()) for w, scales in rows])
+    returned = answer.run(results, [(_alone(w), case.nbits, _alone(scales)) for w, scales in rows])
     if any(index is None for index in returned):
         raise CheckFailed(f"{_NAME} returned None: write it, and return the index")
     return torch.stack([number(index) for index in returned])
@@ -135,4 +152,5 @@ BEST_SCALE = Exercise(
     run=_run,
     runs_in="gemlite_lab.sandbox.many_calls",
     inputs_of=_inputs_of,
+    traps=ALL_CONTIGUOUS,
 )

@@ -10,6 +10,7 @@ from gemlite_edu.kernels.errors import KernelFault, KernelTextError
 from gemlite_edu.runners.simulator.undefined_sentences import ORDER
 from gemlite_lab.checker.doubts_of_exercises import OF_EXERCISE, OF_GROUPS
 from gemlite_lab.checker.exercise import CheckFailed, NotYet
+from gemlite_lab.checker.same_for_all import is_same_for_all
 from gemlite_lab.checker.unfinished import text_of_python
 
 _POWER = re.compile(r"(?<![\w.])(2|10)\s*\^")
@@ -65,6 +66,7 @@ _BARRIER = re.compile(r"\b(?:__syncthreads|stage_to_shared)\s*\(")
 _HEAD_OF_IF = r"\s*(?:else\s+)?if\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*"
 _IF_ALONE = re.compile(_HEAD_OF_IF)
 _IF_BEFORE_A_BARRIER = re.compile(rf"^{_HEAD_OF_IF}\{{?\s*(?:__syncthreads|stage_to_shared)\s*\(")
+_CONDITION = re.compile(r"\bif\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
 
@@ -160,19 +162,28 @@ def _barriers_in_an_if(lines):
     doubts, opened = [], []
     for number, line in enumerate(lines, 1):
         above = lines[number - 2] if number > 1 else ""
-        is_own = _IF_BEFORE_A_BARRIER.search(line) or (
-            re.match(r"\s*__syncthreads\s*\(", line) and _IF_ALONE.fullmatch(above)
-        )
-        in_braces = _BARRIER.search(line) and any(re.search(r"\bif\b", outer) for outer in opened)
-        if is_own or in_braces:
-            says = "this waits for all threads of the block, and those that skip the if never come"
-            doubts.append((number, says))
+        ifs = [outer for outer in opened if re.search(r"\bif\b", outer)]
+        opening = ifs if _BARRIER.search(line) else []
+        if _IF_BEFORE_A_BARRIER.search(line):
+            opening = [*opening, line]
+        elif re.match(r"\s*__syncthreads\s*\(", line) and _IF_ALONE.fullmatch(above):
+            opening = [*opening, above]
+        if opening:
+            doubts.append((number, _of_a_barrier_in(opening, lines)))
         for brace in re.findall("[{}]", line):
             if brace == "{":
                 opened.append(line)
             elif opened:
                 opened.pop()
     return doubts
+
+
+def _of_a_barrier_in(opening, lines):
+    """What is said of a barrier behind these lines, some of which open an if."""
+    conditions = [_CONDITION.search(line) for line in opening]
+    if all(is_same_for_all(found[1], lines) for found in conditions if found):
+        return "where this condition is false, all threads go on without waiting for each other"
+    return "this waits for all threads of the block, and those that skip the if never come"
 
 
 def _returns_above_one(lines):

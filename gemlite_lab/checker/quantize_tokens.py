@@ -110,6 +110,12 @@ def _rounded_scales(tokens=2):
     return _both(label, torch.cat([x, -largest], 1), True)
 
 
+def _near_the_least():
+    """A token whose scale is the least normal float32, beside one of plain numbers."""
+    found = _exact(torch.float32, 5, (-126, 1), seed=16)
+    return [replace(case, label=f"{case.label}, near the least normal float32") for case in found]
+
+
 def _alike():
     """Tokens, then the same in another order, then with their x in another order.
 
@@ -168,6 +174,7 @@ def _cases():
         *_exact(torch.float32, 70001, (-1,), seed=126)[:1],  # its scale shows in the codes
         *_exact(torch.float16, 3, tuple(m % 9 - 4 for m in range(5003)), seed=10),
         *_exact(torch.float32, 5, (-37,), seed=11),
+        *_near_the_least(),
         *_exact(torch.float32, 6, (121, -3), seed=12),  # 127 * 2**121: almost the largest float32
         *_exact(torch.bfloat16, 4, (None,), seed=13),
         *_both("3 tokens, K = 5, float32, all x alike", torch.full((3, 5), -31.75), True),

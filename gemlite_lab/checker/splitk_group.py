@@ -31,7 +31,7 @@ _SHAPES = (  # chunks, BLOCK_K, GROUP, M, N, K
     (2, 32, 16, 17, 40, 240),  # the last tile is half empty
     (3, 64, 48, 5, 33, 400),
 )
-_LONG, _BROAD, _EMPTY, _WIDE, _FRESH, _RANDOM, _SHARED = (
+_LONG, _BROAD, _EMPTY, _WIDE, _FRESH, _RANDOM, _SHARED, _LONGEST = (
     (1, 256, 16, 1, 1, 4112),  # more groups than a byte counts
     (1, 32, 48, 1, 70, 96),  # in a group, all zeros differ
     (5, 128, 656, 3, 1, 752),  # 6 tiles: chunk 3 would begin behind the last one, chunk 4 later
@@ -39,7 +39,10 @@ _LONG, _BROAD, _EMPTY, _WIDE, _FRESH, _RANDOM, _SHARED = (
     (2, 32, 48, 5, 33, 96),
     (2, 32, 48, 32, 32, 96),
     (3, 32, 48, 1, 9, 192),
+    (1, 512, 128, 3, 1, 32_896),  # a number of 16 bits with a sign ends at 32,767
 )
+_FEW_GROUPS = 16
+_ZEROS_OF_MANY = 53  # so many zeros and five scales tell 265 groups apart
 _TILES_ARE_GROUPS = 32, 32, 17, 33, 272  # the last tile is half empty
 
 
@@ -64,7 +67,8 @@ def _cases():
     exact += [_long_case(*_LONG), _case(*_BROAD, seed=0, zeros=_BROAD[4] + 1)]
     empty, shares = _case(*_EMPTY, seed=0, codes=256), _case(*_SHARED, seed=0)
     shares = with_a_row_for_each_tile(shares, shares.block_k)
-    return [*exact, empty, _wide_case(*_WIDE), _random_case(*_RANDOM), shares]
+    longest = _case(*_LONGEST, seed=0, zeros=_ZEROS_OF_MANY)
+    return [*exact, empty, _wide_case(*_WIDE), _random_case(*_RANDOM), shares, longest]
 
 
 def _case(chunks, block_k, group_size, M, N, K, seed, codes=16, zeros=16):
@@ -199,13 +203,21 @@ def _without_empty_chunks(case):
     return replace(case, chunks=-(-tiles // -(-tiles // case.chunks)))
 
 
+def _sizes_of(case):
+    return len(case.x), *case.W_q.shape
+
+
 def _with_groups_of_a_tile(case):
     """A case in as many chunks whose tiles are groups, and where all else can go wrong.
 
-    A case of random numbers stays as it is: it is there for what is rounded.
+    A case of random numbers stays as it is: it is there for what is rounded. One of many groups has
+    as many of them, and tiles as small.
     """
     if not case.is_exact:
         return case
+    if len(case.scales) > _FEW_GROUPS:
+        size = case.group_size
+        return _case(case.chunks, size, size, *_sizes_of(case), seed=0, zeros=_ZEROS_OF_MANY)
     return _wide_case(case.chunks, *_TILES_ARE_GROUPS)
 
 

@@ -52,7 +52,7 @@ def _cases():
         _Launch(5, 2, 5, 9),  # one tile for each block
         _Launch(4, 1, 9, 5),
         _Launch(5, 16, 23, 40),
-        _Launch(2, 32, 5, 100),
+        _Launch(2, 49, 5, 100),  # 49 * (1 / 49) is less than 1 in float64
         _Launch(132, 3, 300, 4),
         _Launch(3, 4, 24_001, 9, first=24_000),  # a block's steps fill more than 16 bits
         _Launch(2**24 + 3, 2, 2**25 + 11, 3, first=2**25 + 8),

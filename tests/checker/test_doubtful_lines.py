@@ -45,6 +45,19 @@ RIGHT = sorted((Path(__file__).parent.parent / "right").glob("*/*.cu"))
         ("if (threadIdx.x < 32) __syncthreads();", "that skip the if never come"),
         ("if (n < N) { __syncthreads(); }", "that skip the if never come"),
         ("  if (n < N)\n    __syncthreads();", "that skip the if never come"),
+        (
+            "const int n = 32 * blockIdx.x + threadIdx.x;\nif (n < N) __syncthreads();",
+            "that skip the if never come",
+        ),
+        (
+            "for (int turn = 0; turn < K / 64; ++turn) {\n  if (turn % 2 == 0) __syncthreads();\n}",
+            "all threads go on without waiting",
+        ),
+        (
+            "const int num_steps = ceil_div(p.K, BLOCK_K);\nint step = 0;\n"
+            "if (step + 1 < num_steps)\n  __syncthreads();",
+            "all threads go on without waiting",
+        ),
         ("if (n < N) y[n] = 0.0f;\n__syncthreads();", None),
         ("if (n >= N) return;\nstage_to_shared(x, x_shared, K, K);", "take no part in line 2"),
         ("__syncthreads();\nif (n >= N) return;", None),

@@ -59,6 +59,12 @@ def test_there_are_one_step_two_and_more_and_a_part_of_one():
     assert all(plan.threads > 32 for plan in plans)
 
 
+@pytest.mark.parametrize("seed", range(0, 30, 7))
+def test_each_check_has_an_odd_and_an_even_number_of_many_steps(seed):
+    counts = [all_steps._num_steps(case) for case in EXERCISES["all_steps"].fresh(seed)]
+    assert {count % 2 for count in counts if count > 9} == {0, 1}
+
+
 def text_of(name):
     return (RIGHT / "all_steps" / f"{name}.cu").read_text()
 

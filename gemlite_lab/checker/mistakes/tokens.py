@@ -8,7 +8,10 @@ from gemlite_lab.checker.mistakes.model import Mistake, Model
 
 _SMALL = (1e-5, 1e-6, 1e-8, 1e-10, 1e-12)
 _FLOORS = (1e-4, *_SMALL, 1e-7, 1e-9, 1e-15, 1e-16, 1e-20, 1e-30, 1e-38, 2.0**-126)
-_SMALLEST_REACH = 1e-10  # the tokens of the exercise are no smaller
+_QUANTILES = 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 0.9999
+_MOST_OF_QUANTILE = 2**20  # numbers of x, for which quantiles are looked for
+_TINY = 1e-22  # far below the scales of all tokens but one
+_SMALLEST_REACH = 1e-36  # the tokens of the exercise are no smaller
 _PARTS_OF_127 = {f"{part:g}": part for part in (0.0078, 0.00787, 0.007874, 0.0079, 0.008)} | {
     "1 / 127 in half precision": float(torch.tensor(1 / 127).half()),
     "1 / 127, which is rounded": 1 / 127,
@@ -115,6 +118,8 @@ def _mistakes_of(case):
             for words, part in _PARTS_OF_127.items()
         },
         "guarded": {
+            "a token whose largest |x| is tiny counts as one of zeros, with the scale 1":
+                lambda scales: torch.where(scales < _TINY, 1, scales),
             "a token of zeros has the scale 0": lambda scales: scales,
             **{f"{small:g} is added to the scale": lambda scales, small=small: scales + small
                for small in _SMALL},
@@ -187,6 +192,7 @@ def _mistakes_of(case):
     return [
         *found,
         *_of_sums_that_cancel(case.x.float()),
+        *(_of_quantiles() if case.x.numel() <= _MOST_OF_QUANTILE else ()),
         *_of_range("(largest x - smallest x) / 255", low, high),
         *_of_range("(largest - smallest of x and 0) / 255", low.clamp(max=0), high.clamp(min=0)),
     ]
@@ -198,6 +204,25 @@ def _of_sums_that_cancel(x):
     words = "a scale is 1 where the sum of the token's x is 0; x may cancel, so ask for the scale"
     clamped = guarded | {"fitted": _clamped(-127, 127)}
     return [Mistake(words, guarded), Mistake(f"{words} (codes are clamped)", clamped)]
+
+
+def _of_quantiles():
+    """A quantile of |x| for the largest, with codes that are clamped, or wrap around."""
+    return [
+        Mistake(
+            f"the {part:g} quantile of |x| is taken, not the largest; codes beyond 127 {how}",
+            {"reach": partial(_quantile, part=part), **fitted},
+        )
+        for part in _QUANTILES
+        for how, fitted in (
+            ("are clamped", {"fitted": _clamped(-127, 127)}),
+            ("wrap around", {}),
+        )
+    ]
+
+
+def _quantile(x, part):
+    return x.abs().quantile(part, dim=1, keepdim=True)
 
 
 def _of_range(scale, low, high):

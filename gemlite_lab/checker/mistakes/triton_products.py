@@ -1,8 +1,13 @@
 """Mistakes in the Split-K exercises: where a program finds its codes, its x and its groups."""
 
+from dataclasses import replace
+
 import torch
 
 from gemlite_lab.checker.mistakes import dense, products
+from gemlite_lab.checker.mistakes.model import Model
+
+_COUNTS_OF_GROUPS = *range(8, 129, 8), 10, 12, 20, 100, 160, 192, 200, 255, 256
 
 
 def _padded(values, length):
@@ -101,7 +106,24 @@ def _mistakes_of_group(case):
         *dense.mistakes(4, counted, axes, dense.existing(groups, cut.group, cut.last), places),
         *products.mistakes_of_counts(counted, counts),
         *dense.byte_mistakes(),
+        *_too_few_groups(cut.group, cut.last),
     ]
+
+
+def _too_few_groups(group, last):
+    """Mistakes in which the groups are numbered anew behind so many of them."""
+    groups = {
+        f"groups from {count} on are taken for earlier ones": group % count
+        for count in _COUNTS_OF_GROUPS
+    }
+    found = products.group_mistakes(dense.existing(groups, group, last))
+    return [replace(mistake, is_alone=True) for mistake in found]
+
+
+def _output_of_group(parts):
+    """y where each weight is rounded to fp16, which changes wrong ones alone."""
+    value = parts["value"]
+    return dense.output(parts | {"value": lambda *given: value(*given).float().half().double()})
 
 
 def _of_float32(number):
@@ -185,5 +207,5 @@ def _mistakes_of_scales(case):
     ]
 
 
-SPLITK_GROUP = dense.model(_parts_of_group, _mistakes_of_group)
+SPLITK_GROUP = Model(_parts_of_group, _mistakes_of_group, _output_of_group, dense.BY_ROW)
 SPLITK_SCALES = dense.model(_parts_of_scales, _mistakes_of_scales)
