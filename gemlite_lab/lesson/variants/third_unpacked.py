@@ -2,6 +2,7 @@
 
 from gemlite_lab.bench.problem import WeightFormat
 from gemlite_lab.lesson.variants.later_unpacked import END, ONE_ROW, STAGE, of_text
+from gemlite_lab.lesson.variants.unpacked import PAIRS
 from gemlite_lab.lesson.variants.variant import Variant, edited
 
 _TWO_SUMS = """\
@@ -12,14 +13,7 @@ _TWO_SUMS = """\
   }
   sum += other;
 """
-_PAIRS_OF_BOTH = """\
-  const half2* pairs = reinterpret_cast<const half2*>(row);
-  const half2* x_pairs = reinterpret_cast<const half2*>(x_shared);
-  for (int k = lane_id; k < K / 2; k += WARP_SIZE) {
-    const float2 w = __half22float2(pairs[k]), v = __half22float2(x_pairs[k]);
-    sum += w.x * v.x + w.y * v.y;
-  }
-"""
+_PAIRS_OF_BOTH = PAIRS.replace("*>(x);", "*>(x_shared);")
 _EIGHT_OF_BOTH = """\
   const uint4* fours = reinterpret_cast<const uint4*>(row);
   const uint4* x_fours = reinterpret_cast<const uint4*>(x_shared);

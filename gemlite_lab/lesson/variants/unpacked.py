@@ -14,7 +14,7 @@ _LOOP_WITHOUT_SHARED = """\
     sum += to_float(row[k]) * to_float(x[m * K + k]);
   }
 """
-_PAIRS = """\
+PAIRS = """\
   const half2* pairs = reinterpret_cast<const half2*>(row);
   const half2* x_pairs = reinterpret_cast<const half2*>(x);
   for (int k = lane_id; k < K / 2; k += WARP_SIZE) {
@@ -91,7 +91,7 @@ VARIANTS = (
     _of_warp(
         "a piece a lane", "a lane takes neighbours along K, not every 32nd", _OWN_PIECE, (8, 8)
     ),
-    _of_warp("pairs", "a lane loads two halves at once", _PAIRS),
+    _of_warp("pairs", "a lane loads two halves at once", PAIRS),
     _of_warp("eight halves", "a lane loads 16 bytes at once, in blocks of 8 warps", _EIGHT, (8, 8)),
     _of_warp("two passes", "even k first and odd k afterwards: each sector twice", _TWO_PASSES),
     Variant(
