@@ -24,7 +24,7 @@ def _cases():
 
 
 def _fresh(seed):
-    return [*FUSED_GEMV.fresh(seed), _counted_case(96, 5 + seed % 8, seed, _AGAIN)]
+    return [*FUSED_GEMV.fresh(seed), _counted_case(96, 8 + seed % 8, seed, _AGAIN)]
 
 
 def _counted_case(N, tiles, seed, what):
