@@ -46,6 +46,11 @@ class Machine(NamedTuple):
         return shared_bytes_per_block(self.capability)
 
     @property
+    def starts_early(self) -> bool:
+        """True if a kernel may start before the previous one in its stream ends."""
+        return self.capability >= HOPPER
+
+    @property
     def named(self) -> str:
         """The compute capability as CUDA writes it.
 

@@ -55,11 +55,15 @@ def test_a_rung_whose_blocks_have_one_tile_is_right_and_safe(nbits, rung):
 
 @any_width
 @pytest.mark.parametrize("size", [(8192, 8192), (16384, 16384)], ids=str)
-def test_the_last_rung_that_is_kept_is_the_kernel(nbits, size):
+def test_the_last_rung_that_is_kept_is_the_kernel_without_its_early_start(nbits, size):
     last = [rung for rung in rungs(nbits) if rung.is_kept][-1]
     kernel = load("gemv_a16wn_fast", nbits, group_size=128)
-    assert RungKernel(last, nbits).source == kernel.source
-    assert RungKernel(last, nbits).plan(1, *size) == kernel.plan(1, *size)
+    lines = kernel.source.splitlines()
+    start = lines.index("  let_next_kernel_begin();")
+    assert "wait_for_kernel_before" in lines[start + 2]
+    assert RungKernel(last, nbits).source.splitlines() == lines[:start] + lines[start + 3 :]
+    launch = kernel.plan(1, *size).product
+    assert RungKernel(last, nbits).plan(1, *size).product == launch._replace(starts_early=False)
 
 
 @any_width

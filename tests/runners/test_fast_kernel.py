@@ -92,6 +92,15 @@ def test_outputs_of_a_vocabulary_take_turns_and_not_passes(M):
     assert launch.shared_bytes <= 227 * 1024
 
 
+@pytest.mark.parametrize(
+    "N, nbits, starts_early",
+    [(4096, 1, True), (4095, 1, False), (32768, 4, True), (32769, 4, False)],
+)
+def test_a_launch_starts_early_where_that_was_measured_to_gain(N, nbits, starts_early):
+    assert plan(1, N, 4096, nbits).starts_early == starts_early
+    assert not plan(1, N, 4096, nbits, machine=Machine((8, 9), 84)).starts_early
+
+
 @any_width
 @both_types
 def test_a_launch_fits_the_machine(nbits, x_dtype):

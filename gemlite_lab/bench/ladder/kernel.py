@@ -32,7 +32,11 @@ class _RungSpec(FastGemv):
         shared_bytes = x_bytes + -(-tiles // blocks) * 4 * shape.rows * warps
         defines = usual.defines | {"WARPS": warps, "TILES": shape.rows // 16}
         launch = usual._replace(
-            grid=(blocks, 1), threads=32 * warps, shared_bytes=shared_bytes, defines=defines
+            grid=(blocks, 1),
+            threads=32 * warps,
+            shared_bytes=shared_bytes,
+            defines=defines,
+            starts_early=False,
         )
         return Plan((launch,))
 

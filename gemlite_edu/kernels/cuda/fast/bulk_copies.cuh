@@ -1,7 +1,9 @@
-// Copies that the memory system makes by itself, the barriers in shared memory that count their
-// bytes, and kernels that begin before the one ahead of them has ended. Hopper and later.
+// Copies that the memory system makes by itself, and the barriers in shared memory that count their
+// bytes. Hopper and later.
 #pragma once
 #include <stdint.h>
+
+#include "early.cuh"
 
 #ifdef __CUDACC__
 __device__ inline uint32_t shared_address(const void* shared) {
@@ -59,15 +61,6 @@ __device__ inline void bulk_copy_once(void* shared, const void* global, int byte
       ::"r"(shared_address(shared)), "l"(global), "r"(bytes), "r"(shared_address(barrier)),
       "l"(policy)
       : "memory");
-}
-
-// The next kernel of the stream may begin, if its launch says so, beside this one; wait for all that
-// kernels before this one do.
-__device__ inline void let_next_kernel_begin() {
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
-__device__ inline void wait_for_kernel_before() {
-  asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 #else
 #include <bulk_copies.h>

@@ -3,6 +3,7 @@
 // PARTS, THREADS, TILE_N, gemv_fast_x.cuh, and
 //
 //   Words, Step, load_step  what a lane reads of TILE_N outputs in a step, STEP along k
+//   bring_step              has L2 bring a step's words
 //   prepare_hole            hands the levels, null if there are none, to a text that prepares a table:
 //                           what it returns is for finish_with
 //   XPart, prepare_x        what is to be known of x in a part of a step, and what finds it out
@@ -13,6 +14,7 @@
 // gridDim.x-th. Its warps, WARPS <= steps, take turns in the steps of its tiles. What they add up
 // meets in shared memory at the end.
 #pragma once
+#include "early.cuh"
 
 __global__ void __launch_bounds__(THREADS)
 gemv(const X_T* x, const Words* W_packed, const SCALE_T* scales, const ZERO_T* zeros,
@@ -25,6 +27,9 @@ gemv(const X_T* x, const Words* W_packed, const SCALE_T* scales, const ZERO_T* z
   const int warp_id = threadIdx.x / WARP_SIZE, g = threadIdx.x % WARP_SIZE / 4, t = threadIdx.x % 4;
   const int tiles = ceil_div(N, TILE_N), blocks = gridDim.x, block = blockIdx.x;
 
+  let_next_kernel_begin();
+  bring_step(W_packed, N, steps, block * TILE_N, warp_id);
+  wait_for_kernel_before();
   fetch_x(x + static_cast<size_t>(first_m) * K, x_shared, M - first_m, K, steps * STEP);
   const auto place = prepare_hole(levels);  // behind the first weights they would come late
   int tile = block, step = warp_id;

@@ -9,6 +9,7 @@ constexpr int PART = GROUP_SIZE < STEP ? GROUP_SIZE : STEP;  // of a step, with 
 constexpr int PARTS = STEP / PART, STEPS_PER_GROUP = GROUP_SIZE / PART;
 constexpr int THREADS = WARPS * WARP_SIZE, TILE_N = 16;
 
+#include "early.cuh"
 #include "gemv_fast_x.cuh"
 #include "levels.cuh"
 
@@ -37,6 +38,15 @@ __device__ inline Step load_step(const Words* W, const SCALE_T* scales, const ZE
     }
   }
   return step;
+}
+
+// Has L2 bring the words that load_step will load: two lanes have those of a row.
+__device__ inline void bring_step(const Words* W, unsigned N, unsigned steps, unsigned first_n,
+                                  unsigned at) {
+  const unsigned lane_id = threadIdx.x % WARP_SIZE, n = min(first_n + lane_id / 2, N - 1);
+  const Words* words = &W[(n * steps + at) * 8 + lane_id % 2 * 4];
+  bring_to_l2(words);
+  bring_to_l2(words + 2);
 }
 
 using XPart = float;  // what undoes the scaling of x; halves have none

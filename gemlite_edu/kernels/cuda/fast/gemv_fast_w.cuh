@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include "early.cuh"
 #include "gemv_fast_words.cuh"
 #include "weight_modes.cuh"
 
@@ -75,6 +76,18 @@ __device__ inline Step load_step(const Words* W, const SCALE_T* scales, const ZE
   return load_rows(W, scales, zeros, N, first_n, at, [N](unsigned n, int further) {
     return min(further, static_cast<int>(N - 1) - static_cast<int>(n));
   });
+}
+
+// Has L2 bring the words that load_step will load.
+__device__ inline void bring_step(const Words* W, unsigned N, unsigned, unsigned first_n, unsigned at) {
+  const unsigned bytes_of_rows = min(TILE_N, N - first_n) * 64;
+  for (unsigned byte = threadIdx.x % WARP_SIZE * 32; byte < bytes_of_rows; byte += WARP_SIZE * 32) {
+    #pragma unroll
+    for (int i = 0; i < REGISTERS / 4; ++i) {
+      const Words* of_rows = &W[(at * REGISTERS + i * 4) * N + first_n * 4];
+      bring_to_l2(reinterpret_cast<const char*>(of_rows) + byte);
+    }
+  }
 }
 
 // A row's sum of products with weights, from that with codes.

@@ -14,5 +14,3 @@ inline void bulk_copy(void* shared, const void* global, int bytes, uint64_t* bar
 inline void bulk_copy_once(void* shared, const void* global, int bytes, uint64_t* barrier) {
   sim_bulk_copy(shared, global, bytes, barrier);
 }
-inline void let_next_kernel_begin() {}
-inline void wait_for_kernel_before() {}
