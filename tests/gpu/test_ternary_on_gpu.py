@@ -56,8 +56,8 @@ every_kernel = pytest.mark.parametrize("name", dict.fromkeys(name for name, _ in
 
 def builds():
     """What builds.py compiles."""
-    cases = one_case_of_each_build(CASES) + one_case_of_each_build(CASES_OF_CUTS)
-    return [(compile_for_gpu, case) for case in cases]
+    of_cuts = ternary_fast_cases.one_case_of_each_build(CASES_OF_CUTS)
+    return [(compile_for_gpu, case) for case in one_case_of_each_build(CASES) + of_cuts]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
