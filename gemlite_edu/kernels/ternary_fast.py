@@ -12,20 +12,30 @@ from gemlite_edu.packing.bitnet_2bit import TILE_K
 # int32 holds the sums of 64 times the weights: |code - 2| is at most 2, |x| at most 128.
 LONGEST_K = 2**31 // (64 * 256) - TILE_K
 
-_MOST_STAGES, _LEAST_STAGES, _STAGE_ALIGNMENT = 8, 4, 128
+_MOST_STAGES, _STAGE_ALIGNMENT = 8, 128
+_STAGES_IN_USE = 2  # the steps that are multiplied; copies fill the other stages
 _RESERVED = 1024  # bytes of shared memory that each block takes besides its own
-_SUMS_OF_TWO = 2**14  # a block with more sums has no registers for a second beside it
+_SHARED_BYTES = shared_bytes_per_block(HOPPER) + _RESERVED  # of a multiprocessor, for all blocks
 _SPLITS = (1, 2, 4, 8)
 
-# {tokens of a tile: ((warpgroups, tiles of 64 outputs of each, codes of a step), ...)}
-_FEW_TOKENS = ((1, 1, 256), (2, 1, 256), (1, 1, 128), (2, 1, 128))
+# {tokens of a tile: ((warpgroups, tiles of 64 outputs of each, codes of a step), ...)}. Others were
+# timed on an H200, and of each problem the fastest is among these, or nearly.
+_FEW_TOKENS = ((1, 1, 256), (2, 1, 256))
 _SHAPES = {
     16: _FEW_TOKENS,
     32: _FEW_TOKENS,
-    64: (*_FEW_TOKENS, (2, 2, 128)),
-    128: ((1, 1, 128), (2, 1, 128), (2, 2, 128)),
-    256: ((2, 1, 128),),
+    64: ((1, 1, 128), (2, 2, 128)),
+    128: ((2, 1, 128), (2, 2, 128)),
 }
+
+# Times of one multiprocessor of an H200, in nanoseconds, fitted to measured times of these cuts.
+_PRODUCTS = 10_400  # products in a nanosecond, where a code counts as
+_TOKENS_OF_A_CODE = 61  # so many more tokens, because it must be copied and decoded
+_STEP = 55  # a block's step, besides its products
+_CODE = 2.0  # a block takes at least so long for each code of a step, all outputs side by side
+_COPY = 1730  # from the request of a step's copies to their arrival
+_START = 2330  # the beginning and the end of a block
+_SUMS = 6.4  # sums that are scaled and written in a nanosecond
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,11 +109,6 @@ class _Cut(NamedTuple):
         return 64 * self.tiles * self.warpgroups
 
     @property
-    def at_once(self):
-        """Blocks that run on a multiprocessor side by side."""
-        return 2 if self.outputs * self.tokens <= _SUMS_OF_TWO else 1
-
-    @property
     def stage_bytes(self):
         """Bytes of the x and the words of a step: the text's Stage."""
         used = self.block_k * (self.tokens + 1) + self.outputs * self.block_k // 4
@@ -111,14 +116,19 @@ class _Cut(NamedTuple):
 
     @property
     def stages(self):
-        """Steps that shared memory holds at once."""
-        of_block = (shared_bytes_per_block(HOPPER) + _RESERVED) // self.at_once - _RESERVED
-        return min(_MOST_STAGES, of_block // self.stage_bytes)
+        """Steps of a block that shared memory holds at once."""
+        blocks = 2 if self.tiles == 1 else 1  # more tiles leave no registers for a second block
+        return min(_MOST_STAGES, (_SHARED_BYTES // blocks - _RESERVED) // self.stage_bytes)
 
     @property
     def shared_bytes(self):
         """Bytes of the stages, or of the text's Room, which takes their place."""
         return max(self.stages * self.stage_bytes, 4 * self.tokens * (self.outputs + 4))
+
+    @property
+    def at_once(self):
+        """Blocks that run on a multiprocessor side by side."""
+        return _SHARED_BYTES // (self.shared_bytes + _RESERVED)
 
     def steps(self, K):
         """Steps along K of a tile."""
@@ -129,16 +139,24 @@ class _Cut(NamedTuple):
         return -(-N // self.outputs) * self.splits, -(-M // self.tokens)
 
     def cost(self, M, N, K, multiprocessors):
-        """An estimate of the time on an H200, to compare cuts: in the time of 4096 products."""
+        """An estimate of the nanoseconds on an H200, to compare cuts."""
         columns, rows = self.grid(M, N)
         # Clusters of 4 and more lie within one GPC, which leaves some multiprocessors idle.
         usable = multiprocessors if self.splits <= 2 else max(multiprocessors * 10 // 11, 1)
-        blocks = -(-columns * rows // usable)  # of one multiprocessor
-        step = (self.outputs + 32) * (self.tokens + 32) * self.block_k // 4096 + 100
-        end = self.outputs * self.tokens // 16 * (2 if self.splits > 1 else 1)
-        turns = -(-blocks // self.at_once)
-        start = 1500 + (1000 if self.splits > 1 else 0)
-        return blocks * (-(-self.steps(K) // self.splits) * step + end) + turns * start
+        turns, left = divmod(-(-columns * rows // usable), self.at_once)
+        steps = -(-self.steps(K) // self.splits)
+        return turns * self._turn(steps, self.at_once) + (self._turn(steps, left) if left else 0)
+
+    def _turn(self, steps, blocks):
+        """Nanoseconds of so many blocks that share a multiprocessor, each with these steps.
+
+        Of a step's products, its other work and its copies, the slowest hides the others.
+        """
+        size, tokens = self.outputs * self.tokens, self.tokens + _TOKENS_OF_A_CODE
+        products = blocks * (self.outputs * tokens * self.block_k / _PRODUCTS + _STEP)
+        copies = _COPY / (self.stages - _STAGES_IN_USE)
+        step = max(products, _CODE * self.block_k, copies)
+        return steps * step + blocks * size / _SUMS + _START
 
     def launch(self, M, N, K, y_dtype):
         """The `Launch` for y (M, N)."""

@@ -73,11 +73,11 @@ TERNARY_GEMM_EDGES = [
 TERNARY_FAST_EDGES = [
     dict(M=1, N=1, K=32),
     dict(M=17, N=33, K=2300, cut=(16, 2, 1, 256), splits=2),
-    dict(M=33, N=140, K=1100, cut=(32, 2, 1, 128), splits=4, y_dtype=ternary_cases.FP16),
+    dict(M=33, N=140, K=1100, cut=(32, 2, 1, 256), splits=4, y_dtype=ternary_cases.FP16),
     dict(M=65, N=259, K=1340, cut=(64, 2, 2, 128), y_dtype=ternary_cases.BF16),
-    dict(M=130, N=72, K=2100, cut=(128, 1, 1, 128), splits=8),
+    dict(M=70, N=72, K=2100, cut=(64, 1, 1, 128), splits=8),
     dict(M=130, N=260, K=2100, cut=(128, 2, 2, 128), splits=2, y_dtype=ternary_cases.FP16),
-    dict(M=300, N=129, K=1400, cut=(256, 2, 1, 128), splits=4),
+    dict(M=300, N=129, K=1400, cut=(128, 2, 1, 128), splits=4),
 ]
 TABLE = pair_table(range(16))  # of the codes themselves
 FAST_EDGES = [

@@ -275,6 +275,15 @@ def test_no_wgmma_waits_for_another(build, said):
     assert "C75" not in of_build, of_build
 
 
+@pytest.mark.parametrize("build", BUILDS_OF_THE_FAST_TERNARY_GEMM, ids=str)
+def test_registers_hold_as_many_blocks_as_a_cut_counts(build, said):
+    names = ("TOKENS", "WARPGROUPS", "TILES", "BLOCK_K", "SPLITS")
+    cut = _Cut(*(dict(build.defines)[name] for name in names))
+    (registers,) = map(int, re.findall(r"Used (\d+) registers", said[build, WITH_WGMMA]))
+    of_a_block = -(-registers // 8) * 8 * cut.launch(*[4096] * 3, FP16).threads
+    assert cut.at_once * of_a_block <= 2**16
+
+
 def test_ternary_kernels_have_all_types_of_y():
     assert {y_dtype for *_, y_dtype, _ in OF_TERNARY_WEIGHTS} == set(Y_TYPES)
 

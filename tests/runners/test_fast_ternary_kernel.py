@@ -12,6 +12,7 @@ from ternary_fast_cases import CASES, CUTS, Case, plan_on_an_h200
 
 from gemlite_edu import load
 from gemlite_edu.kernels.machine import AMPERE, H200, SIMULATED
+from gemlite_edu.kernels.plan import Plan
 from gemlite_edu.kernels.ternary_fast import _SPLITS, LONGEST_K, _Cut
 
 every_cut = pytest.mark.parametrize("cut", CUTS, ids=str)
@@ -105,6 +106,21 @@ def test_every_step_of_every_tile_is_taken_once(cut, splits):
 def test_an_h200_is_filled(N, K, M):
     columns, rows = plan_on_an_h200(M, N, K).product.grid
     assert columns * rows >= 78
+
+
+FASTEST = {  # {(M, N, K): the cut that clearly was the fastest on an H200}
+    (16, 2560, 6912): (16, 1, 1, 256, 8),
+    (128, 4096, 4096): (64, 1, 1, 128, 2),
+    (128, 2560, 6912): (64, 2, 2, 128, 4),
+    (1024, 4096, 4096): (128, 2, 2, 128, 1),
+    (512, 4096, 14336): (128, 2, 2, 128, 2),
+    (2048, 2560, 2560): (128, 2, 1, 128, 1),
+}
+
+
+@pytest.mark.parametrize("problem, cut", FASTEST.items(), ids=str)
+def test_the_fastest_cut_is_planned(problem, cut):
+    assert plan_on_an_h200(*problem) == Plan((_Cut(*cut).launch(*problem, torch.int32),))
 
 
 def test_the_simulator_has_clusters_of_one():

@@ -13,7 +13,6 @@ __device__ inline void show_copies_to_wgmma() {
 __device__ inline void group_hold(int& sum) { asm volatile("" : "+r"(sum)::"memory"); }
 __device__ inline void group_hold(uint32_t& bytes) { asm volatile("" : "+r"(bytes)::"memory"); }
 
-
 // (word & mask) ^ bits in one instruction: tensor_core.cuh says why, of and_or.
 __device__ inline uint32_t and_xor(uint32_t word, uint32_t mask, uint32_t bits) {
   uint32_t result;
@@ -26,7 +25,6 @@ __device__ inline uint32_t and_xor(uint32_t word, uint32_t mask, uint32_t bits) 
 #define INTS_32(c) INTS_16(c), INTS_16((c) + 2)
 #define INTS_64(c) INTS_32(c), INTS_32((c) + 4)
 #define INTS_128(c) INTS_64(c), INTS_64((c) + 8)
-#define INTS_256(c) INTS_128(c), INTS_128((c) + 16)
 #define WGMMA_S8(columns, sums, rest)                                                    \
   asm volatile("wgmma.mma_async.sync.aligned.m64n" #columns "k32.s32.s8.s8 {" sums rest  \
                ", 1;"                                                                    \
@@ -44,15 +42,10 @@ __device__ inline void group_multiply_add(int (*c)[4], const uint32_t* a, GroupO
     WGMMA_S8(32, ONES, "%10, %11, %12, %13, %14, %15}, {%16, %17, %18, %19}, %20");
   } else if constexpr (columns == 64) {
     WGMMA_S8(64, ONES TENS(1) TENS(2), "%30, %31}, {%32, %33, %34, %35}, %36");
-  } else if constexpr (columns == 128) {
+  } else {
+    static_assert(columns == 128, "the others of wgmma are not written out");
     WGMMA_S8(128, ONES TENS(1) TENS(2) TENS(3) TENS(4) TENS(5),
              "%60, %61, %62, %63}, {%64, %65, %66, %67}, %68");
-  } else {
-    static_assert(columns == 256, "the others of wgmma are not written out");
-    WGMMA_S8(256,
-             ONES TENS(1) TENS(2) TENS(3) TENS(4) TENS(5) TENS(6) TENS(7) TENS(8) TENS(9) TENS(10)
-                 TENS(11),
-             "%120, %121, %122, %123, %124, %125, %126, %127}, {%128, %129, %130, %131}, %132");
   }
 }
 #else  // the simulator: each warp by itself, with what B holds now
