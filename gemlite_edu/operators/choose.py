@@ -230,11 +230,8 @@ INT4_RULES = (  # for the int4 product, forward and transposed
     Rule("DEQUANTIZE", None, "multiplying is the limit, and beside it a dense W is cheap"),
 )
 
-_MOST_ROWS_OF_WMMA = 15  # of 16 rows and more gemm_a8w2_fast has whole tiles
-
 TERNARY_RULES = (  # for the product of int8 x and ternary weights
     Rule("gemv_a8w2_dp4a", 8, "8 rows share one pass over W"),
-    Rule("gemm_a8w2_wmma", _MOST_ROWS_OF_WMMA, "its tiles may have fewer rows than 16"),
     Rule(
         "gemm_a8w2_fast",
         None,
