@@ -13,15 +13,16 @@ from unittest import mock
 import torch
 
 from gemlite_edu import load, pack_bitnet_2bit
+from gemlite_edu.kernels.errors import KernelFault
 from gemlite_edu.kernels.machine import SIMULATED
 from gemlite_edu.numbers import bounds
 from gemlite_edu.numbers.bounds import FP32_ROUNDOFF
 from gemlite_edu.packing import FRAGMENTS
 from gemlite_edu.runners import kernel as kernel_module
 
-GEMV, GEMM = "gemv_a8w2_dp4a", "gemm_a8w2_wmma"
+GEMV, GEMM, FAST = "gemv_a8w2_dp4a", "gemm_a8w2_wmma", "gemm_a8w2_fast"
 INT32, FP16, BF16 = torch.int32, torch.float16, torch.bfloat16
-VARIANTS = [(GEMV, None), *((GEMM, fragment) for fragment in FRAGMENTS)]
+VARIANTS = [(GEMV, None), *((GEMM, fragment) for fragment in FRAGMENTS), (FAST, None)]
 
 RANDOM, EXTREMES = "random", "extremes"
 POWERS, ORDINARY, WIDE = "powers", "ordinary", "wide"
@@ -75,10 +76,14 @@ class Case:
         name, fragment = self.variant
         return load(name, fragment=fragment, y_dtype=self.y_dtype, **options)
 
+    def as_launched(self):
+        """A context in which the case is launched as it says."""
+        return launched_as_on(self.capability)
+
     def plan(self):
         """The `Plan` of this case in the simulator, or on a device of its capability."""
         M, N, K = self.M, self.outputs, -(-self.K // 32) * 32
-        with launched_as_on(self.capability):
+        with self.as_launched():
             return self.load().plan(M, N, K)
 
     def __str__(self):
@@ -136,6 +141,7 @@ def of_all_launches():
         if variant[0] == GEMV:
             yield Case(variant, M=1, N=6450, K=100)
             yield Case(variant, M=1, N=6401, K=4100)
+        if variant[0] != GEMM:
             continue
         yield Case(variant, M=70, N=8440, K=300)
         yield Case(variant, M=130, N=16820, K=140)
@@ -178,7 +184,7 @@ def one_case_of_each_build(cases):
 def compile_for_gpu(case):
     """The library of a case, in the cache."""
     device = torch.device("cuda", torch.cuda.current_device())
-    with launched_as_on(case.capability):
+    with case.as_launched():
         case.load().compile_for_gpu(device, case.M, case.outputs, -(-case.K // 32) * 32)
 
 
@@ -244,8 +250,33 @@ def sums_of(x, codes):
 def run(case, inputs, device="cpu", kernel=None):
     """y of the kernel, written over what nobody may see again."""
     kernel = kernel or case.load()
-    with launched_as_on(case.capability):
+    with case.as_launched():
         return kernel(**inputs.operands(case, device), out=poison(case, device))
+
+
+def inspect(case, kernel=None):
+    """(what the simulator finds wrong, whether y is right)."""
+    inputs = make_case(case)
+    with case.as_launched():
+        report = (kernel or case.load()).inspect(**inputs.operands(case))
+    return report.findings, is_right(case, inputs, report.y)
+
+
+def with_text(case, right, wrong):
+    """The kernel of a case with `wrong` in its text in place of `right`."""
+    kernel = case.load()
+    assert right in kernel.source, "the kernel's text has changed: change the mistake with it"
+    kernel._program.source = kernel.source.replace(right, wrong)
+    return kernel
+
+
+def gets_it_wrong(case, right, wrong):
+    """Whether y is wrong, or the simulator stops the kernel, with that mistake in its text."""
+    inputs = make_case(case)
+    try:
+        return not is_right(case, inputs, run(case, inputs, kernel=with_text(case, right, wrong)))
+    except KernelFault:
+        return True
 
 
 def is_right(case, inputs, y):

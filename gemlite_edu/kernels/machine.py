@@ -60,7 +60,7 @@ class Machine(NamedTuple):
         return "{}.{}".format(*self.capability)
 
 
-H200 = Machine(HOPPER, 132, 4)
+H200 = Machine(HOPPER, 132, 8)
 SIMULATED = H200._replace(largest_cluster=1)  # an H200 without clusters
 
 

@@ -20,8 +20,8 @@ class BitLinear(FrozenLayer):
     it raises where a gradient would have to pass through it. A new layer is empty until
     `load_state_dict` fills it.
 
-    The GEMV takes up to 8 tokens, the tensor-core GEMM takes more (`choose.TERNARY_RULES`); on the
-    CPU both run in the simulator.
+    The GEMV takes up to 8 tokens, a tensor-core GEMM takes more (`choose.TERNARY_RULES`); on the
+    CPU all of them run in the simulator.
     Source: Ma et al. 2024 (BitNet b1.58), arXiv 2402.17764, without the norm before the product.
 
     >>> linear = torch.nn.Linear(32, 2, bias=False)

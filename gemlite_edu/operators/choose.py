@@ -12,6 +12,7 @@ import torch
 from gemlite_edu.kernels.fast_weights import FastWeights
 from gemlite_edu.kernels.gemm_mma import MOST_ROWS
 from gemlite_edu.kernels.machine import AMPERE, HOPPER, Machine, machine_of
+from gemlite_edu.kernels.ternary_fast import LONGEST_K
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.operators import estimate
 from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMM_MMA, GEMV_FAST
@@ -111,6 +112,14 @@ class Rows(NamedTuple):
     """A problem for rules that depend only on M, the number of rows of x."""
 
     M: int
+
+
+class TernaryProblem(NamedTuple):
+    """M rows of int8 x times ternary weights of K codes, on a machine: for `TERNARY_RULES`."""
+
+    M: int
+    K: int
+    machine: Machine
 
 
 class Rule(NamedTuple):
@@ -223,15 +232,24 @@ INT4_RULES = (  # for the int4 product, forward and transposed
 
 TERNARY_RULES = (  # for the product of int8 x and ternary weights
     Rule("gemv_a8w2_dp4a", 8, "8 rows share one pass over W"),
+    Rule(
+        "gemm_a8w2_fast",
+        None,
+        "Hopper's tensor cores take weights from the registers where they are decoded",
+        lambda problem: problem.machine.capability == HOPPER and problem.K <= LONGEST_K,
+    ),
     Rule("gemm_a8w2_wmma", None, "tensor cores unpack W once for all rows"),
 )
 
 
-def choose(problem: Problem | Rows, rules: Iterable[Rule] = RULES) -> Rule:
+def choose(problem: Problem | Rows | TernaryProblem, rules: Iterable[Rule] = RULES) -> Rule:
     """The first `Rule` that takes the problem.
 
     >>> choose(Rows(8), TERNARY_RULES).matmul_type
     'gemv_a8w2_dp4a'
+    >>> from gemlite_edu.kernels.machine import H200
+    >>> choose(TernaryProblem(64, 4096, H200), TERNARY_RULES).matmul_type
+    'gemm_a8w2_fast'
     """
     return next(
         rule

@@ -8,8 +8,9 @@ from functools import cache
 
 import torch
 
+from gemlite_edu.kernels.machine import machine_of
 from gemlite_edu.kernels.ternary import factors
-from gemlite_edu.operators.choose import TERNARY_RULES, Rows, choose
+from gemlite_edu.operators.choose import TERNARY_RULES, TernaryProblem, choose
 from gemlite_edu.runners.load import load
 
 _FRAGMENTS = {"gemm_a8w2_wmma": "16x16x16"}
@@ -25,8 +26,9 @@ def a8w2(
     y_dtype: torch.dtype,
 ) -> torch.Tensor:
     """y (M, N) as float16, bfloat16 or float32 (`y_dtype`); operands as for a call of `Kernel`."""
-    M = x_q.shape[0]
-    name = choose(Rows(M), TERNARY_RULES).matmul_type
+    M, K = x_q.shape
+    problem = TernaryProblem(M, K, machine_of(x_q.device))
+    name = choose(problem, TERNARY_RULES).matmul_type
     if y_dtype == torch.float32:
         sums = _loaded(name, torch.int32)(x_q, W_packed, N=N)
         of_tokens = factors("token_scales", token_scales, M, x_q.device)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import torch
 
-from gemlite_edu.kernels import gemm_fast, gemm_mma, gemv, gemv_fast, ternary
+from gemlite_edu.kernels import gemm_fast, gemm_mma, gemv, gemv_fast, ternary, ternary_fast
 from gemlite_edu.kernels.pair_table import PairTable
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.packing.bitnet_fragments import Fragment
@@ -22,6 +22,7 @@ KERNELS = (
     | gemm_fast.FAST_GEMM
     | gemm_mma.MMA_GEMM
     | ternary.TERNARY_KERNELS
+    | ternary_fast.FAST_TERNARY
 )
 _TIME_LIMIT = 60.0
 _LONGEST_TIME_LIMIT = 86400

@@ -12,6 +12,7 @@ from gemlite_edu.kernels.gemm_fast import FAST_GEMM
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.kernels.gemv_fast import FAST_KERNELS
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS
+from gemlite_edu.kernels.ternary_fast import FAST_TERNARY
 from gemlite_edu.kernels.triton import KERNELS as TRITON_KERNELS
 from gemlite_edu.runners.timing import Timing
 from gemlite_lab.bench import __main__ as command
@@ -136,7 +137,7 @@ def test_the_table_has_the_fastest_first_and_refusals_last(without_gpu):
 def test_every_kernel_of_the_package_and_every_peer_takes_part():
     triton = {"triton_mixed_mm", *(f"triton_{name}" for name in TRITON_KERNELS)}
     layer = {"gemlite_linear", "dequantize_then_cublas"}
-    products_of_int8 = {*TERNARY_KERNELS, "int_mm"}
+    products_of_int8 = {*TERNARY_KERNELS, *FAST_TERNARY, "int_mm"}
     fast = {*FAST_KERNELS, *(f"{name}_bf16" for name in FAST_KERNELS), *FAST_GEMM}
     fast |= {"gemv_a16wn_fast_table", "gemm_a16wn_mma", "gemm_a16wn_mma_bf16"}
     assert set(find_candidates()) == {*KERNELS, *fast, *triton, *layer, *PEERS, *products_of_int8}
@@ -268,7 +269,10 @@ def test_the_fast_gemm_says_what_it_takes(weights):
     assert candidate.why_not(Problem(WeightFormat(4), 16, 60, 512)) == "N in 8s, K in 128s"
 
 
-@pytest.mark.parametrize("name", ["gemv_a8w2_dp4a", "gemm_a8w2_wmma", "cublas_bf16"])
+GEMMS = ["gemm_a8w2_wmma", "gemm_a8w2_fast"]
+
+
+@pytest.mark.parametrize("name", ["gemv_a8w2_dp4a", *GEMMS, "cublas_bf16"])
 @pytest.mark.parametrize("M", [2, 17])
 def test_kernels_of_the_ternary_product_compute_the_problem(name, M, monkeypatch):
     monkeypatch.setattr(

@@ -5,11 +5,12 @@ two; ragged rows, rows of more than one turn of staging; groups that no warp div
 blocks that reach beyond N and M, groups that fill no plane and no tile, more chunks than tiles. For
 int4 weights, in both directions: signed codes, groups that begin within a byte, a split sum. For
 ternary weights: a last tile of outputs and of K with little in it, rows for two passes, more steps
-along K than buffers, blocks for devices of little shared memory. For the GEMVs at the memory limit:
-blocks of several tiles, a last tile of one output, groups of part of a step, turns and passes. For
-the product for batches: more steps than stages, clusters, outputs and rows beyond the last block,
-blocks with a tile of their own and blocks that share one. For the product by mma.sync: the same,
-with rows of W at odd places, and a launch that adds up. For all of these, a table in shared memory.
+along K than buffers, blocks for devices of little shared memory, and on Hopper clusters. For the
+GEMVs at the memory limit: blocks of several tiles, a last tile of one output, groups of part of a
+step, turns and passes. For the product for batches: more steps than stages, clusters, outputs and
+rows beyond the last block, blocks with a tile of their own and blocks that share one. For the
+product by mma.sync: the same, with rows of W at odd places, and a launch that adds up. For all of
+these, a table in shared memory.
 """
 
 import sys
@@ -20,6 +21,7 @@ import int4_cases
 import mma_cases
 import sparse_fast_cases
 import ternary_cases
+import ternary_fast_cases
 import torch
 import triton_cases
 from kernel_cases import PER_CHANNEL, PLAIN_KERNELS, Case, is_right, make_case, poison
@@ -67,6 +69,15 @@ TERNARY_GEMM_EDGES = [
     dict(M=70, N=8440, K=33),
     dict(M=130, N=16820, K=33),
     dict(M=17, N=70, K=300, capability=ternary_cases.LITTLE_SHARED_MEMORY),
+]
+TERNARY_FAST_EDGES = [
+    dict(M=1, N=1, K=32),
+    dict(M=17, N=33, K=2300, cut=(16, 2, 1, 256), splits=2),
+    dict(M=33, N=140, K=1100, cut=(32, 2, 1, 256), splits=4, y_dtype=ternary_cases.FP16),
+    dict(M=65, N=259, K=1340, cut=(64, 2, 2, 128), y_dtype=ternary_cases.BF16),
+    dict(M=70, N=72, K=2100, cut=(64, 1, 1, 128), splits=8),
+    dict(M=130, N=260, K=2100, cut=(128, 2, 2, 128), splits=2, y_dtype=ternary_cases.FP16),
+    dict(M=300, N=129, K=1400, cut=(128, 2, 1, 128), splits=4),
 ]
 TABLE = pair_table(range(16))  # of the codes themselves
 FAST_EDGES = [
@@ -124,10 +135,12 @@ def int4_edges():
 
 
 def ternary_edges():
+    edges = {ternary_cases.GEMV: TERNARY_GEMV_EDGES, ternary_cases.GEMM: TERNARY_GEMM_EDGES}
     for variant in ternary_cases.VARIANTS:
-        is_gemv = variant[0] == ternary_cases.GEMV
-        for edge in TERNARY_GEMV_EDGES if is_gemv else TERNARY_GEMM_EDGES:
+        for edge in edges.get(variant[0], ()):
             yield ternary_cases.Case(variant, **edge)
+    if torch.cuda.get_device_capability() == HOPPER:
+        yield from (ternary_fast_cases.Case(**edge) for edge in TERNARY_FAST_EDGES)
 
 
 def fast_edges():

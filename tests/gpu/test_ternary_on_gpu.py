@@ -4,9 +4,11 @@ import copy
 from dataclasses import replace
 
 import pytest
+import ternary_fast_cases
 import torch
 from ternary_cases import (
     BF16,
+    FAST,
     FP16,
     GEMM,
     GEMV,
@@ -33,23 +35,29 @@ from gemlite_edu import (
     unpack_bitnet_2bit,
 )
 from gemlite_edu.kernels.errors import KernelTextError
+from gemlite_edu.kernels.machine import HOPPER
 from gemlite_edu.kernels.plan import Launch
 from gemlite_edu.numbers.checks import pointers_of
 from gemlite_edu.packing import FRAGMENTS
 from gemlite_edu.runners import cuda, simulator
 
-CASES = list(dict.fromkeys(cases_for_a_gpu()))
+IS_HOPPER = torch.cuda.get_device_capability() == HOPPER
+VARIANTS_HERE = [variant for variant in VARIANTS if IS_HOPPER or variant[0] != FAST]
+WITH_CODES = [variant for variant in VARIANTS if variant[0] != FAST]  # with the hole four_codes
+CASES = [case for case in dict.fromkeys(cases_for_a_gpu()) if case.variant in VARIANTS_HERE]
 CASES_FOR_BOTH_RUNNERS = CASES[::11]
+CASES_OF_CUTS = list(ternary_fast_cases.cases_for_a_gpu()) if IS_HOPPER else []
 BITNET_SHAPES = [(2560, 2560), (3840, 2560), (13824, 2560), (2560, 6912), (3200, 8640)]
-LONGEST_K = (2**31 - 1) // 256 // 32 * 32
+LONGEST_K = {GEMV: 2**23 - 32, GEMM: 2**23 - 32, FAST: 2**17 - 32}
 FP32 = torch.float32
-every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: v[1] or "gemv")
-both_kernels = pytest.mark.parametrize("name", [GEMV, GEMM])
+every_variant = pytest.mark.parametrize("variant", VARIANTS_HERE, ids=lambda v: v[1] or v[0])
+every_kernel = pytest.mark.parametrize("name", dict.fromkeys(name for name, _ in VARIANTS_HERE))
 
 
 def builds():
     """What builds.py compiles."""
-    return [(compile_for_gpu, case) for case in one_case_of_each_build(CASES)]
+    of_cuts = ternary_fast_cases.one_case_of_each_build(CASES_OF_CUTS)
+    return [(compile_for_gpu, case) for case in one_case_of_each_build(CASES) + of_cuts]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -64,6 +72,12 @@ def test_both_runners_agree_bit_for_bit(case):
     y = run(case, inputs, "cuda")
     assert is_right(case, inputs, y)
     assert torch.equal(y.cpu(), run(case, inputs))
+
+
+@pytest.mark.parametrize("case", CASES_OF_CUTS, ids=str)
+def test_every_cut_gives_the_right_answer(case):
+    inputs = make_case(case)
+    assert is_right(case, inputs, run(case, inputs, "cuda"))
 
 
 def random_problem(M, N, K, seed=0):
@@ -85,7 +99,7 @@ def exact_sums(x, codes):
 def test_shapes_of_bitnet(N, K, M):
     x, W_packed, codes = random_problem(M, N, K, seed=M)
     expected = exact_sums(x, codes)
-    for name, fragment in VARIANTS:
+    for name, fragment in VARIANTS_HERE:
         y = load(name, fragment=fragment)(x, W_packed)
         assert torch.equal(y.double(), expected), (name, fragment)
 
@@ -103,11 +117,12 @@ def test_a_thousand_runs_give_the_same_bits(variant):
     assert wrong.item() == 0
 
 
-@both_kernels
+@every_kernel
 def test_the_longest_sum_fits_into_int32(name):
-    x = torch.full((1, LONGEST_K), -128, dtype=torch.int8, device="cuda")
-    W_packed = torch.zeros(16, LONGEST_K // 16, dtype=torch.int32, device="cuda")
-    assert load(name)(x, W_packed).tolist() == [[256 * LONGEST_K] * 16]
+    K = LONGEST_K[name]
+    x = torch.full((1, K), -128, dtype=torch.int8, device="cuda")
+    W_packed = torch.zeros(16, K // 16, dtype=torch.int32, device="cuda")
+    assert load(name)(x, W_packed).tolist() == [[256 * K] * 16]
 
 
 # Beyond 2**31 elements or bytes
@@ -283,7 +298,7 @@ def test_no_rows_give_no_rows(variant):
     assert y.is_cuda and y.shape == (0, 33)
 
 
-@both_kernels
+@every_kernel
 def test_tensors_on_two_devices_are_refused(name):
     x, W_packed, _ = random_problem(2, 16, 32)
     kernel = load(name, y_dtype=FP16)
@@ -309,7 +324,7 @@ __device__ uint32_t four_codes(uint32_t word, int i) {
 }"""
 
 
-@every_variant
+@pytest.mark.parametrize("variant", WITH_CODES, ids=str)
 def test_your_codes_are_what_runs(variant):
     case = example(variant)
     inputs = make_case(case)
@@ -319,14 +334,14 @@ def test_your_codes_are_what_runs(variant):
     assert not is_right(case, inputs, run(case, inputs, "cuda", kernel=wrong))
 
 
-@both_kernels
+@pytest.mark.parametrize("name", [GEMV, GEMM])
 def test_a_compile_error_of_nvcc_shows_the_learners_line(name):
     broken = OTHER_CODES.replace("return codes", "return code")
     with pytest.raises(KernelTextError, match=r'four_codes, line 4: .*"code" is undefined'):
         load(name, replace={"four_codes": broken}, device="cuda")
 
 
-@both_kernels
+@every_kernel
 def test_wide_scales_and_a_default_type_of_torch(name):
     case = example((name, None), y_dtype=FP16, scales=WIDE, form=NUMBER)
     inputs = make_case(case)

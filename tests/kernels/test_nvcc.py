@@ -20,6 +20,7 @@ from gemlite_edu.kernels.gemv_fast import FAST_KERNELS, FastGemv, plan_gemv
 from gemlite_edu.kernels.machine import H200, SIMULATED, Machine
 from gemlite_edu.kernels.pair_table import HOLE_BYTES, known_of, pair_table
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS, Y_TYPES
+from gemlite_edu.kernels.ternary_fast import _SHAPES, FAST_TERNARY, _Cut
 from gemlite_edu.numbers.formats import FP8_E4M3, NF4
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.packing import FRAGMENTS
@@ -112,6 +113,17 @@ def ternary_builds(kernel, fragment, shape, y_dtype, architectures):
         yield build_of(name, kernel, spec.entry, launch, (architecture,))
 
 
+def fast_ternary_builds():
+    """Every cut, with blocks that share out K and without, and every type of y."""
+    (spec,) = FAST_TERNARY.values()
+    cuts = [(tokens, *shape) for tokens, shapes in _SHAPES.items() for shape in shapes]
+    for i, (cut, splits) in enumerate((cut, splits) for cut in cuts for splits in (1, 4)):
+        y_dtype = list(Y_TYPES)[i % len(Y_TYPES)]
+        launch = _Cut(*cut, splits).launch(100, 1000, 4096, y_dtype)
+        name = f"{spec.name}-{cut}-{splits}-{y_dtype}"
+        yield build_of(name, spec.name, spec.entry, launch, (WITH_WGMMA,))
+
+
 BF16, FP32 = torch.bfloat16, torch.float32
 OF_FAST_KERNELS = [  # weights, type of scales and zeros, M, type of x, architectures
     (FastWeights(4, 128), FP32, 1, FP16, ARCHITECTURES),
@@ -186,6 +198,7 @@ def mma_builds(architecture, nbits, group_size, M, x_dtype):
 
 
 BUILDS_OF_TERNARY_WEIGHTS = [b for case in OF_TERNARY_WEIGHTS for b in ternary_builds(*case)]
+BUILDS_OF_THE_FAST_TERNARY_GEMM = list(fast_ternary_builds())
 BUILDS_OF_FAST_KERNELS = [fast_build(*case) for case in OF_FAST_KERNELS]
 BUILDS_OF_THE_FAST_GEMM = [b for case in OF_THE_FAST_GEMM for b in gemm_builds(*case)]
 BUILDS_OF_THE_MMA_GEMM = [b for case in OF_THE_MMA_GEMM for b in mma_builds(*case)]
@@ -193,6 +206,7 @@ WITHOUT_SPILLS = [
     *OF_ALL_KERNELS,
     *OF_OTHER_OPTIONS,
     *BUILDS_OF_TERNARY_WEIGHTS,
+    *BUILDS_OF_THE_FAST_TERNARY_GEMM,
     *BUILDS_OF_FAST_KERNELS,
     *OF_A_TABLE,
     *BUILDS_OF_THE_FAST_GEMM,
@@ -251,11 +265,23 @@ def test_the_shared_memory_of_a_table_fits_what_its_launch_counts(build, said):
         assert HOLE_BYTES - 1024 < taken <= HOLE_BYTES, of_build
 
 
-@pytest.mark.parametrize("build", BUILDS_OF_THE_FAST_GEMM, ids=str)
-def test_no_wgmma_of_the_fast_gemm_waits_for_another(build, said):
+BUILDS_WITH_WGMMA = [*BUILDS_OF_THE_FAST_GEMM, *BUILDS_OF_THE_FAST_TERNARY_GEMM]
+
+
+@pytest.mark.parametrize("build", BUILDS_WITH_WGMMA, ids=str)
+def test_no_wgmma_waits_for_another(build, said):
     """ptxas warns of wgmma that it has "serialized"."""
     of_build = said[build, WITH_WGMMA]
     assert "C75" not in of_build, of_build
+
+
+@pytest.mark.parametrize("build", BUILDS_OF_THE_FAST_TERNARY_GEMM, ids=str)
+def test_registers_hold_as_many_blocks_as_a_cut_counts(build, said):
+    names = ("TOKENS", "WARPGROUPS", "TILES", "BLOCK_K", "SPLITS")
+    cut = _Cut(*(dict(build.defines)[name] for name in names))
+    (registers,) = map(int, re.findall(r"Used (\d+) registers", said[build, WITH_WGMMA]))
+    of_a_block = -(-registers // 8) * 8 * cut.launch(*[4096] * 3, FP16).threads
+    assert cut.at_once * of_a_block <= 2**16
 
 
 def test_ternary_kernels_have_all_types_of_y():

@@ -17,13 +17,15 @@ from gemlite_edu import (
     quantize_ternary,
     unpack_bitnet_2bit,
 )
-from gemlite_edu.operators.choose import TERNARY_RULES, Rows, choose
+from gemlite_edu.kernels.machine import AMPERE, H200
+from gemlite_edu.kernels.ternary_fast import LONGEST_K
+from gemlite_edu.operators.choose import TERNARY_RULES, TernaryProblem, choose
 from gemlite_edu.operators.ternary_op import a8w2
 from gemlite_edu.packing import FRAGMENTS, to_fragments
 
 N, K = 21, 100
 FP16, BF16, FP32 = torch.float16, torch.bfloat16, torch.float32
-MS = [1, 2, 4, 5, 8, 9, 17, 65]
+MS = [1, 2, 4, 5, 8, 9, 16, 17, 65]
 op = torch.ops.gemlite_edu.a8w2
 every_type = pytest.mark.parametrize("dtype", [FP16, BF16, FP32], ids=str)
 
@@ -90,10 +92,20 @@ def test_powers_of_two_are_exact(M):
         assert torch.equal(layer(x.to(dtype)), expected.to(dtype))
 
 
-def test_the_kernel_is_chosen_by_the_number_of_tokens():
-    names = {M: choose(Rows(M), TERNARY_RULES).matmul_type for M in (0, 1, 8, 9, 10_000)}
-    assert [M for M, name in names.items() if name == "gemv_a8w2_dp4a"] == [0, 1, 8]
-    assert names[9] == names[10_000] == "gemm_a8w2_wmma"
+def test_the_kernel_is_chosen_by_the_number_of_tokens_and_the_gpu():
+    def chosen(M, machine=H200, K=4096):
+        return choose(TernaryProblem(M, K, machine), TERNARY_RULES).matmul_type
+
+    assert {chosen(M) for M in (0, 1, 8)} == {"gemv_a8w2_dp4a"}
+    assert {chosen(M) for M in (9, 10_000)} == {"gemm_a8w2_fast"}
+    assert chosen(9, H200._replace(capability=AMPERE)) == "gemm_a8w2_wmma"
+    assert chosen(16, K=LONGEST_K) == "gemm_a8w2_fast"
+    assert chosen(16, K=LONGEST_K + 1) == "gemm_a8w2_wmma"
+
+
+def test_a_longer_K_than_the_fast_product_takes():
+    layer, x = layer_of(N=16, K=LONGEST_K + 1), activations(16, LONGEST_K + 1)
+    assert_right(layer(x), layer, x)
 
 
 @every_type

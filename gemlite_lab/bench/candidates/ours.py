@@ -13,6 +13,7 @@ from gemlite_edu.kernels.gemv_fast import FAST_KERNELS
 from gemlite_edu.kernels.machine import AMPERE, HOPPER, machine_of
 from gemlite_edu.kernels.pair_table import pair_table
 from gemlite_edu.kernels.ternary import TERNARY_KERNELS
+from gemlite_edu.kernels.ternary_fast import FAST_TERNARY
 from gemlite_edu.packing import BitPlanes3, Sparse1in2, pack_bitnet_2bit
 from gemlite_edu.runners.load import load
 from gemlite_lab.bench.candidate import Candidate, Prepared
@@ -99,12 +100,17 @@ def _why_not_fast_gemv(name, problem):
     return ""
 
 
+def _why_not_hopper():
+    is_another = torch.cuda.is_available() and machine_of(torch.device("cuda")).capability != HOPPER
+    return "Hopper" if is_another else ""
+
+
 def _why_not_fast_gemm(problem):
     weights = problem.weights
     if problem.transposed or weights.is_sparse:
         return "dense weights, not transposed"
-    if torch.cuda.is_available() and machine_of(torch.device("cuda")).capability != HOPPER:
-        return "Hopper"
+    if _why_not_hopper():
+        return _why_not_hopper()
     try:
         spec = _FAST_GEMM_SPEC.completed(weights.nbits, group_size=weights.group_size)
     except ValueError as error:
@@ -204,7 +210,7 @@ _TABLE_GEMV = _candidate(
 
 # The kernels for 2-bit weights and int8 x: y is bfloat16, as BitNet's is, and the scales are 1.
 
-_TERNARY_GEMV = "gemv_a8w2_dp4a"
+_TERNARY_GEMV, _TERNARY_WMMA = TERNARY_KERNELS
 _MOST_ROWS_OF_TERNARY_GEMV = 8
 
 
@@ -213,11 +219,11 @@ def _why_not_ternary(name, problem):
         return "2 bits without groups"
     if name == _TERNARY_GEMV and problem.M > _MOST_ROWS_OF_TERNARY_GEMV:
         return f"M up to {_MOST_ROWS_OF_TERNARY_GEMV}"
-    return ""
+    return _why_not_hopper() if name in FAST_TERNARY else ""
 
 
 def _prepare_ternary(name, weights, problem):
-    fragment = None if name == _TERNARY_GEMV else _fragment_for(problem.M)
+    fragment = _fragment_for(problem.M) if name == _TERNARY_WMMA else None
     kernel = _load(name, fragment=fragment, y_dtype=torch.bfloat16)
     W_packed = pack_bitnet_2bit(weights.W_q)
     token_scales = torch.ones(problem.M, device=W_packed.device)
@@ -239,7 +245,7 @@ _TERNARY = [
         torch.int8,
         is_symmetric=True,
     )
-    for name in TERNARY_KERNELS
+    for name in (*TERNARY_KERNELS, *FAST_TERNARY)
 ]
 
 CANDIDATES = [*_GEMVS, *FAST, *_MMA_GEMMS, _TABLE_GEMV, *_TERNARY]
