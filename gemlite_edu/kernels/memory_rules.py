@@ -16,6 +16,7 @@ _BYTES |= {"int32_t": 4, "half2": 4, "double": 8, "long": 8, "int64_t": 8, "uint
 _BYTES |= {"float2": 8, "float4": 16, "uint2": 8, "uint4": 16, "int2": 8, "int4": 16}
 _MOST_BYTES = {"__constant__": 64 * 1024, "__shared__": 48 * 1024}
 _TYPES = frozenset(_BYTES) | {"const", "static", "auto", "signed", "size_t"}
+_BEHIND_PARAMETERS = ("{", "const", "noexcept", "->")
 _OF_A_LANE = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
@@ -143,7 +144,7 @@ def _has_parameters(body, index):
     if index >= len(body) or body[index].text != "(":
         return False
     behind = closing(body, index) + 1
-    return behind < len(body) and body[behind].text not in (";", ",")
+    return behind < len(body) and body[behind].text in _BEHIND_PARAMETERS
 
 
 def _without_sizeof(tokens):
