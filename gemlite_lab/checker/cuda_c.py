@@ -111,7 +111,7 @@ _ROWS = (
         right=lambda x, scale, bias, N, K: x * scale[:, None] + bias,
         launches=(
             (64, 20, 20),
-            (128, 7, 4701),
+            (128, 7, 9401),
             (32, 20, 49),
             (64, 60, 41),
             (128, 300, 1),
