@@ -24,10 +24,10 @@ def pattern(name, actual, expected, bound=None):
             f"most of {name} is infinite: a number is far too large, as one is where bits of other "
             "codes stay in, or where a number without sign goes below 0"
         )
-    if not (actual.isfinite().all() and expected.any()):
-        return ""
     seen = _Seen(actual, expected, bound, is_float)
-    return next((said.format(name) for said in seen.sentences() if said), "")
+    can_be_compared = actual.isfinite().all() and expected.isfinite().all() and expected.any()
+    sentences = seen.sentences() if can_be_compared else (seen.part(),)
+    return next((said.format(name) for said in sentences if said), "")
 
 
 class _Seen:
@@ -40,7 +40,7 @@ class _Seen:
         yield self._factor()
         yield self._difference()
         yield self._moved()
-        yield self._part()
+        yield self.part()
         yield self._rounded()
 
     def _is(self, other):
@@ -88,7 +88,7 @@ class _Seen:
             return "{} is the right one transposed"
         return None
 
-    def _part(self):
+    def part(self):
         """Where the wrong elements are, if they are a simple set of elements, rows or columns."""
         wrong = ~is_close(self._actual, self._expected, self._bound)
         if wrong.dim() not in (1, 2) or wrong.all():

@@ -47,7 +47,15 @@ def test_the_place_from_which_most_lines_are_wrong_is_said():
 def test_the_last_elements_are_said_to_be_wrong():
     right = torch.arange(1.0, 101)
     wrong = torch.cat((right[:96], right[:4]))
-    assert pattern("y", wrong, right) == "only the elements of y from 96 to 99 are wrong"
+    said = "only the elements of y from 96 to 99 are wrong"
+    assert pattern("y", wrong, right) == said
+    right[5] = wrong[5] = torch.inf
+    assert pattern("y", wrong, right) == said
+
+
+def test_no_number_is_near_infinity():
+    expected = torch.where(RIGHT == 16, torch.inf, RIGHT)
+    assert pattern("y", RIGHT, expected) == "only row 1 of y is wrong"
 
 
 def test_one_number_is_compared_with_round_factors_alone():
