@@ -10,7 +10,7 @@ _OF_A_GPU = re.compile(r'"(?:[=+]?&?[hrlqfdn]|memory)"')
 
 def check_asm(code, index, refuse):
     """Refuse the asm at `index` unless its text is empty and its operands are those of a GPU."""
-    if not _is_empty(code, index):
+    if not is_empty_asm(code, index):
         refuse(
             code[index].line,
             "has asm, which is for a GPU, and it runs on a CPU too: put the asm between "
@@ -22,8 +22,8 @@ def check_asm(code, index, refuse):
             refuse(token.line, f"has asm with {token.text}, which a GPU does not have")
 
 
-def _is_empty(code, index):
-    """True for asm volatile("" : ...), which only keeps a compiler from moving code."""
+def is_empty_asm(code, index):
+    """True for asm volatile("" : ...) at `index`, which only keeps a compiler from moving code."""
     rest = [token for token in code[index + 1 : index + 5] if token.text.strip("_") != "volatile"]
     is_empty = len(rest) > 2 and rest[0].text == "(" and rest[1].text == '""'
     return is_empty and rest[2].kind != STRING

@@ -12,6 +12,7 @@ it, except a guard around `asm`, which only a GPU has:
 
 import re
 
+from gemlite_edu.kernels.asm_rules import is_empty_asm
 from gemlite_edu.kernels.conditionals import Directive
 from gemlite_edu.kernels.host_words import is_of_the_host
 from gemlite_edu.kernels.other_macros import is_another_macro
@@ -151,8 +152,8 @@ def _check_conditionals(lines, own, unsure, refuse):
             if stack:
                 stack[-1][-1][1].extend(token for _, tokens in branches for token in tokens)
             _check_conditional(branches, own, unsure, refuse)
-        elif name is None and stack:
-            stack[-1][-1][1].extend(line)
+        elif stack:
+            stack[-1][-1][1].extend(line if name is None else line.tokens)
     for branches in stack:
         refuse(branches[0][0].line, f"has an #{branches[0][0].name} without its #endif")
 
@@ -168,12 +169,19 @@ def _check_conditional(branches, own, unsure, refuse):
     for (directive, tokens), side in zip(branches, sides, strict=True):
         if side is None:
             refuse(directive.line, f"must not mix its #{directive.name} with that of a GPU's asm")
-        if side is ON_A_GPU and not any(is_asm(token) for token in tokens):
+        is_other_text = side is ON_A_GPU and not _has_instruction(tokens)
+        if is_other_text or (ON_A_GPU not in sides and tokens):
             refuse(
                 directive.line,
                 f"is another text on a GPU than here: the side of #{directive.name} that a GPU "
                 "compiles must have asm, and the other side the same in C++",
             )
+
+
+def _has_instruction(tokens):
+    return any(
+        is_asm(token) and not is_empty_asm(tokens, index) for index, token in enumerate(tokens)
+    )
 
 
 def _check_condition(directive, own, unsure, refuse):

@@ -16,6 +16,7 @@ _BYTES |= {"int32_t": 4, "half2": 4, "double": 8, "long": 8, "int64_t": 8, "uint
 _BYTES |= {"float2": 8, "float4": 16, "uint2": 8, "uint4": 16, "int2": 8, "int4": 16}
 _MOST_BYTES = {"__constant__": 64 * 1024, "__shared__": 48 * 1024}
 _TYPES = frozenset(_BYTES) | {"const", "static", "auto", "signed", "size_t"}
+_BEHIND_PARAMETERS = ("{", "const", "noexcept", "->")
 _OF_A_LANE = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
@@ -121,6 +122,8 @@ def _check_static(function, index, constexpr, refuse):
     end = next((i for i in range(index, last) if body[i].text == ";"), last)
     equals = next((i for i in range(index, end) if body[i].text in ("=", "(", "{")), end)
     head, value = body[index:equals], _without_sizeof(body[equals:end])
+    if _has_parameters(body, equals):
+        return  # a static function of a struct
     if any(token.text in ("__device__", "__host__") for token in head) or not value:
         return
     called = {token.text for token in calls(value)} - constexpr
@@ -134,6 +137,14 @@ def _check_static(function, index, constexpr, refuse):
                 f"gives a static variable a start value by {token.text}, which a GPU cannot "
                 "compute ahead of time: leave the static out",
             )
+
+
+def _has_parameters(body, index):
+    """True if a function is defined whose parameters begin at `index`."""
+    if index >= len(body) or body[index].text != "(":
+        return False
+    behind = closing(body, index) + 1
+    return behind < len(body) and body[behind].text in _BEHIND_PARAMETERS
 
 
 def _without_sizeof(tokens):

@@ -62,7 +62,7 @@ _ROWS = (
         parameters="const float* x, const float* z, float* y, int N",
         inputs={"x": floats, "z": floats},
         right=lambda x, z, N: x + z,
-        launches=((64, 1000), (64, 1), (32, 77), (128, 4096)),
+        launches=((64, 1000), (64, 1), (32, 77), (128, _BEYOND_16_BITS)),
         hints=(
             "The last block may have threads for which there is no element. What must they do?",
             "The elements are 0 to N - 1: element N is not there.",
@@ -77,7 +77,7 @@ _ROWS = (
             "count": with_rare([count for _, count in RATIOS], integers(2, 999)),
         },
         right=lambda total, count, N: total.float() / count.float(),
-        launches=((64, 200), (32, 33), (128, 4001)),
+        launches=((64, 200), (32, 33), (128, _BEYOND_16_BITS + 1)),
         hints=(
             "Dividing an int by an int gives an int. What must one of the two be before?",
             "static_cast<float>(n) is the float with the value of the int n.",
@@ -93,7 +93,7 @@ _ROWS = (
             "c": with_rare([c for _, _, c in TRIPLES], halves(-60_000, 60_000)),
         },
         right=_fused,
-        launches=((64, 200), (32, 33), (128, 4001)),
+        launches=((64, 200), (32, 33), (128, _BEYOND_16_BITS + 1)),
         hints=(
             "A product of two halves may be too large for a half, or need more digits than it has.",
             "Make floats of all three numbers first. Then multiply and add.",
@@ -109,7 +109,14 @@ _ROWS = (
             "bias": with_rare(POWERS, quarters(9, lambda N, K: (K,))),
         },
         right=lambda x, scale, bias, N, K: x * scale[:, None] + bias,
-        launches=((64, 20, 20), (128, 7, 4701), (32, 20, 49), (64, 60, 41), (128, 300, 1)),
+        launches=(
+            (64, 20, 20),
+            (128, 7, 9401),
+            (32, 20, 49),
+            (64, 60, 41),
+            (128, 300, 1),
+            (128, 1, _BEYOND_16_BITS + 1),
+        ),
         hints=(
             "With K = 5, in which row and which column are elements 4, 5 and 12?",
             "How many whole rows lie before element i, and how many elements are left then?",
@@ -125,7 +132,7 @@ _ROWS = (
             (64, 70, 70),
             (32, 5, 300),
             (64, 100, 3),
-            (128, 300, 1),
+            (128, _BEYOND_16_BITS, 1),
             (32, 2, _BEYOND_16_BITS),
         ),
         blocks=lambda threads, N, K: -(-N // threads),
@@ -145,7 +152,7 @@ _ROWS = (
             )
         },
         right=_codes_in,
-        launches=((64, 200), (32, 8), (128, 8203)),
+        launches=((64, 200), (32, 8), (128, _BEYOND_16_BITS + 3)),
         hints=(
             "Eight codes share a word: which word has code i, and which of its eight codes is it?",
             "Code 0 of a word must move down by 28 bits, code 1 by 24, code 7 by none.",
@@ -157,7 +164,7 @@ _ROWS = (
         parameters="const uint8_t* codes, uint8_t* y, int N",
         inputs={"codes": integers(0, 15, torch.uint8, shape=lambda N: (2 * N,))},
         right=lambda codes, N: codes[::2] << 4 | codes[1::2],
-        launches=((64, 200), (32, 33), (128, 4001)),
+        launches=((64, 200), (32, 33), (128, _BEYOND_16_BITS + 1)),
         hints=(
             "Which two codes belong to byte 0, which to byte 1, which to byte i?",
             "The first of the two moves up by the width of a code; the second stays where it is.",
@@ -169,7 +176,7 @@ _ROWS = (
         parameters="const float* x, float* y, int N",
         inputs={"x": lambda generator, N: floats(generator, N, run=32)},
         right=_lane_sums,
-        launches=((64, 640), (96, 288), (32, 32), (128, 4096)),
+        launches=((64, 640), (96, 288), (32, 32), (128, _BEYOND_16_BITS)),
         teaches="__shfl",
         uses=SHUFFLES,
         hints=(
@@ -183,7 +190,7 @@ _ROWS = (
         parameters="const float* x, float* y, int N",
         inputs={"x": floats},
         right=lambda x, N: x.view(-1, 64).flip(1).flatten(),
-        launches=((64, 64 * 5), (64, 64), (64, 64 * 260)),
+        launches=((64, 64 * 5), (64, 64), (64, _BEYOND_16_BITS)),
         teaches="__syncthreads",
         uses=SHARED,
         judge=_judge_reads_of_tile,

@@ -8,6 +8,7 @@ import torch
 from gemlite_lab.checker.compare import is_close
 
 _HALF = 2.0**-9  # a few roundings to half precision, relative
+_NOT_BY_CHANCE = 16  # so many right lines before the first wrong one
 _FACTORS = (*(n / d for n in range(-16, 17) for d in range(1, 17)), 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9)
 
 
@@ -23,10 +24,10 @@ def pattern(name, actual, expected, bound=None):
             f"most of {name} is infinite: a number is far too large, as one is where bits of other "
             "codes stay in, or where a number without sign goes below 0"
         )
-    if not (actual.isfinite().all() and expected.any()):
-        return ""
     seen = _Seen(actual, expected, bound, is_float)
-    return next((said.format(name) for said in seen.sentences() if said), "")
+    can_be_compared = actual.isfinite().all() and expected.isfinite().all() and expected.any()
+    sentences = seen.sentences() if can_be_compared else (seen.part(),)
+    return next((said.format(name) for said in sentences if said), "")
 
 
 class _Seen:
@@ -39,7 +40,7 @@ class _Seen:
         yield self._factor()
         yield self._difference()
         yield self._moved()
-        yield self._part()
+        yield self.part()
         yield self._rounded()
 
     def _is(self, other):
@@ -87,19 +88,15 @@ class _Seen:
             return "{} is the right one transposed"
         return None
 
-    def _part(self):
-        """Where the wrong elements are, if they are a simple set of rows or columns."""
+    def part(self):
+        """Where the wrong elements are, if they are a simple set of elements, rows or columns."""
         wrong = ~is_close(self._actual, self._expected, self._bound)
-        if wrong.dim() != 2 or wrong.all():
+        if wrong.dim() not in (1, 2) or wrong.all():
             return None
-        for axis, name in enumerate(("row", "column")):
-            lines = wrong.any(1 - axis)
-            if not lines.all():
-                if lines.sum() == 1:
-                    return f"only {name} {int(lines.nonzero()[0])} of {{}} is wrong"
-                where = _where(lines)
-                if where:
-                    return f"only the {name}s of {{}} {where} are wrong"
+        sets = {"element": wrong} if wrong.dim() == 1 else _lines(wrong)
+        for name, lines in sets.items():
+            if not lines.all() and (said := _said_of(name, lines)):
+                return said
         return None
 
     def _rounded(self):
@@ -122,12 +119,21 @@ def _times(factor):
     )
 
 
-def _where(lines):
-    """Which of the lines are True, in words, if they are a simple set of them."""
-    at = torch.arange(len(lines))
+def _lines(wrong):
+    return {"row": wrong.any(1), "column": wrong.any(0)}
+
+
+def _said_of(name, lines):
+    """What is to be seen of the lines that are wrong, those that are True; empty if nothing is."""
     first, last = int(lines.nonzero()[0]), int(lines.nonzero()[-1])
+    if first == last:
+        return "" if name == "element" else f"only {name} {first} of {{}} is wrong"
+    at = torch.arange(len(lines))
     if torch.equal(lines, (at >= first) & (at <= last)):
-        return f"from {first} to {last}"
+        return f"only the {name}s of {{}} from {first} to {last} are wrong"
     if torch.equal(lines, at % 2 == first % 2):
-        return "with even numbers" if first % 2 == 0 else "with odd numbers"
+        which = "with even numbers" if first % 2 == 0 else "with odd numbers"
+        return f"only the {name}s of {{}} {which} are wrong"
+    if first >= _NOT_BY_CHANCE and lines[first:].float().mean() > 0.5:
+        return f"the first {first} {name}s of {{}} are right, and most others are not"
     return ""

@@ -56,8 +56,10 @@ def _check_token(code, index, refuse):
     if is_approximate(code, index):
         refuse(token.line, f"takes {token.text}, of whose result CUDA leaves the last bits open")
     is_trait = _TRAITS.fullmatch(token.text) and after == "<"
-    if token.kind == WORD and (is_trait or _OF_A_COMPILER.fullmatch(token.text)):
+    if is_trait:
         refuse(token.line, f"asks for {token.text} of a type")
+    if token.kind == WORD and _OF_A_COMPILER.fullmatch(token.text):
+        refuse(token.line, f"asks the compiler for {token.text}")
     if token.kind == NUMBER and _LONG_DOUBLE.fullmatch(token.text):
         refuse(token.line, f"has a long double, {token.text}")
     if token.text == "noexcept" and after == "(":

@@ -31,6 +31,7 @@ _SHAPES = {  # (nbits, group_size): (N, K); K is ragged except in the smallest
     (6, 32): (33, 288),
     (1, 110): (33, 1100),
     (4, 7): (2, 7),
+    (4, 70): (2, 70),  # one group, of three codes of a lane
 }
 _OF_BUGS = (4, 32), (4, 64), (5, 32), (5, 41)
 _OF_EVERY_WIDTH = tuple(shape for shape in _SHAPES if shape not in _OF_BUGS)

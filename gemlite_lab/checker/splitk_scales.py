@@ -46,9 +46,9 @@ def _cases():
         _case(1, 32, (70, 3, 96), 96, "b", make=wide_int4),
         as_on_a_gpu(_case(1, 256, (1, 2, 2304), 768)),
         as_on_a_gpu(_case(1, 32, (5, 3, 96), 96, make=wide_int4)),  # sums that fp16 does not hold
-        _case(2, 32, (5, 70, 64), 32, make=random_int4),
-        # 40 groups; of one row of x, the sum over a group is 0
-        _case(9, 32, (2, 2, 32 * 40), 32, make=many_groups_int4),
+        _case(2, 32, (5, 130, 64), 32, make=random_int4),
+        # 36 groups of two tiles; of one row of x, the sum over a group is 0
+        _case(9, 32, (2, 2, 64 * 36), 64, make=many_groups_int4),
         with_a_row_for_each_tile(_case(3, 32, (1, 9, 192), 32), 32),
     ]
 

@@ -2,7 +2,7 @@
 
 import inspect
 
-from gemlite_lab.sandbox.unchanged import unchanged
+from gemlite_lab.sandbox.unchanged import CheckFailed, unchanged
 
 
 def prepare():
@@ -10,9 +10,27 @@ def prepare():
 
 
 def results(answer, arguments):
-    """What the answer returns for each of these tuples of arguments, which it may not change."""
+    """What the answer returns for each of these tuples of arguments, which it may not change.
+
+    Raises CheckFailed for a list or dict that it returns in two calls.
+    """
     signature = inspect.signature(answer)
-    return [_result(answer, each, signature) for each in arguments]
+    returned = [_result(answer, each, signature) for each in arguments]
+    _check_that_none_is_shared(answer, arguments, returned)
+    return returned
+
+
+def _check_that_none_is_shared(answer, arguments, returned):
+    first_call = {}
+    for each, result in zip(arguments, returned, strict=True):
+        for part in result if isinstance(result, tuple) else (result,):
+            is_one = isinstance(part, list | dict)
+            if is_one and first_call.setdefault(id(part), each) != each:
+                kind = type(part).__name__
+                raise CheckFailed(
+                    f"{answer.__name__} returned one {kind} in two calls, so that the second call "
+                    f"changed what the first one had returned: make a new {kind} in each call"
+                )
 
 
 def _result(answer, arguments, signature):

@@ -33,6 +33,31 @@ def test_a_pattern_is_said(wrong, said):
     assert found.startswith(said) and bool(found) == bool(said)
 
 
+def test_the_place_from_which_most_lines_are_wrong_is_said():
+    right = torch.arange(1.0, 301).view(300, 1)
+    wrong = right.clone()
+    wrong[256:] = right[:44]
+    wrong[[260, 290]] = right[[260, 290]]
+    said = "the first 256 rows of y are right, and most others are not"
+    assert pattern("y", wrong, right) == said
+    assert pattern("y", wrong[:, 0], right[:, 0]) == said.replace("rows", "elements")
+    assert pattern("y", wrong[250:], right[250:]) != said
+
+
+def test_the_last_elements_are_said_to_be_wrong():
+    right = torch.arange(1.0, 101)
+    wrong = torch.cat((right[:96], right[:4]))
+    said = "only the elements of y from 96 to 99 are wrong"
+    assert pattern("y", wrong, right) == said
+    right[5] = wrong[5] = torch.inf
+    assert pattern("y", wrong, right) == said
+
+
+def test_no_number_is_near_infinity():
+    expected = torch.where(RIGHT == 16, torch.inf, RIGHT)
+    assert pattern("y", RIGHT, expected) == "only row 1 of y is wrong"
+
+
 def test_one_number_is_compared_with_round_factors_alone():
     assert (
         pattern("us", torch.tensor(72.0), torch.tensor(12.0))

@@ -356,3 +356,16 @@ def test_an_answer_that_is_called_many_times_changes_no_input(statement):
         with pytest.raises(AnswerError, match=f"changed its input {statement[0]}:") as caught:
             sandboxed.run(results, [(torch.ones(2), torch.ones(3))])
     assert caught.value.kind == "CheckFailed"
+
+
+def test_an_answer_that_is_called_many_times_returns_no_list_twice():
+    kept = []
+
+    def answer(number):
+        kept[:] = [number]
+        return kept
+
+    with Sandbox(answer, module="gemlite_lab.sandbox.many_calls") as sandboxed:
+        with pytest.raises(AnswerError, match="answer returned one list in two calls"):
+            sandboxed.run(results, [(1,), (2,)])
+        assert sandboxed.run(results, [(1,), (1,)]) == [[1], [1]]
