@@ -2,7 +2,9 @@
 
 import inspect
 
-from gemlite_lab.sandbox.unchanged import CheckFailed, unchanged
+import torch
+
+from gemlite_lab.sandbox.unchanged import CheckFailed, same, unchanged
 
 
 def prepare():
@@ -25,12 +27,19 @@ def _check_that_none_is_shared(answer, arguments, returned):
     for each, result in zip(arguments, returned, strict=True):
         for part in result if isinstance(result, tuple) else (result,):
             is_one = isinstance(part, list | dict)
-            if is_one and first_call.setdefault(id(part), each) != each:
+            if is_one and not _are_equal(first_call.setdefault(id(part), each), each):
                 kind = type(part).__name__
                 raise CheckFailed(
                     f"{answer.__name__} returned one {kind} in two calls, so that the second call "
                     f"changed what the first one had returned: make a new {kind} in each call"
                 )
+
+
+def _are_equal(arguments, others):
+    return len(arguments) == len(others) and all(
+        same(one, other) if isinstance(one, torch.Tensor) else one == other
+        for one, other in zip(arguments, others, strict=True)
+    )
 
 
 def _result(answer, arguments, signature):

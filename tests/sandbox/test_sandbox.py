@@ -368,4 +368,6 @@ def test_an_answer_that_is_called_many_times_returns_no_list_twice():
     with Sandbox(answer, module="gemlite_lab.sandbox.many_calls") as sandboxed:
         with pytest.raises(AnswerError, match="answer returned one list in two calls"):
             sandboxed.run(results, [(1,), (2,)])
+        with pytest.raises(AnswerError, match="answer returned one list in two calls"):
+            sandboxed.run(results, [(torch.ones(3),), (torch.zeros(3),)])
         assert sandboxed.run(results, [(1,), (1,)]) == [[1], [1]]
