@@ -10,7 +10,7 @@ from unittest import mock
 
 import torch
 import triton_cases
-from ternary_cases import PLAIN, SLICED, T_VIEW, UNALIGNED, integers, laid_out
+from ternary_cases import PLAIN, SLICED, T_VIEW, UNALIGNED, integers, laid_out, with_text
 from ternary_cases import rows_where_pairs_meet as pairwise
 
 from gemlite_edu import load
@@ -277,15 +277,6 @@ def inspect(case, kernel=None):
     inputs, kernel = make_case(case), kernel or case.load()
     with case.as_planned():
         return kernel.inspect(**inputs.operands(case, kernel)), inputs
-
-
-def with_text(case, right, wrong):
-    """The kernel of a case, with a mistake in its text."""
-    kernel = case.load()
-    assert right in kernel.source, "the kernel's text has changed: change the mistake with it"
-    text = kernel._program
-    text.source = kernel.source.replace(right, wrong)
-    return kernel
 
 
 def gets_it_wrong(case, right, wrong):

@@ -170,9 +170,7 @@ def plan_gemv(M, N, K, types, weights, machine):
         # A block loads x once per turn, which must be little compared with the turn's codes.
         is_little = turns == 1 or rows == 1 or 2 * rows <= most_tiles * weights.nbits
         if most_tiles >= 1 and is_little:
-            starts_early = machine.starts_early and _gains_by_early_start(
-                N * K * weights.nbits // 8
-            )
+            starts_early = _starts_early(N * K * weights.nbits // 8, machine)
             most_blocks = machine.multiprocessors * turns
             return need.plan((M, N, K), types, weights, most_blocks, starts_early)
         rows //= 2
@@ -182,8 +180,8 @@ def plan_gemv(M, N, K, types, weights, machine):
     )
 
 
-def _gains_by_early_start(bytes_of_W):
-    return _LEAST_EARLY_BYTES <= bytes_of_W <= _MOST_EARLY_BYTES
+def _starts_early(bytes_of_W, machine):
+    return machine.starts_early and _LEAST_EARLY_BYTES <= bytes_of_W <= _MOST_EARLY_BYTES
 
 
 def _tiles_of_a_warp(N, K, rows, weights, multiprocessors):
