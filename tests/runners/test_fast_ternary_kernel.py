@@ -169,7 +169,7 @@ UNSAFE = {
     "a stage less": ("AHEAD = STAGES - 2", "AHEAD = STAGES", "copy|copies|race"),
     "a batch less waited for": ("(AHEAD - 1)", "(AHEAD)", "copy.*has not delivered"),
     "sums into a stage that is read": (
-        "  meet_cluster();  // all",
+        "  __syncthreads();  // all",
         "  // all",
         "barrier|race|thread",
     ),

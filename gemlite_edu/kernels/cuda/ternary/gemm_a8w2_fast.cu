@@ -112,8 +112,10 @@ gemm(const int8_t* x, const uint32_t* W_packed, const float* scales, const float
   add_steps(from, own, reinterpret_cast<Stage*>(shared_bytes), sums);
 
   Room& room = *reinterpret_cast<Room*>(shared_bytes);
-  meet_cluster();  // all are done with their stages
-  hand_out(room, own, sums);
+  __syncthreads();  // all are done with the stages
+  lay_out(room, sums);
   meet_cluster();
   write_rows(room, own, {scales, token_scales, y, M, N});
+  __syncwarp();
+  meet_cluster();  // until then other blocks may read what lies here
 }

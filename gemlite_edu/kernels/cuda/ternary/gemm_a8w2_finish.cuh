@@ -1,12 +1,13 @@
 // The part of gemm_a8w2_fast.cu that makes y of sums. Of a tile whose steps SPLITS blocks share out,
-// each hands the sums of token m to block m % SPLITS, which adds them up and writes that row of y.
+// each lays its sums out in its own shared memory. Block m % SPLITS adds up those of token m, which it
+// reads from all of them, and writes that row of y.
 #pragma once
 #include <type_traits>
 
 #include "cluster.cuh"
 
-// Of a block's own tokens, the sums of all blocks. 4: lanes of a warp write to banks of their own.
-using Room = int[SPLITS][TOKENS / SPLITS][OUTPUTS + 4];
+// A block's sums. 4: lanes of a warp write to banks of their own.
+using Room = int[TOKENS][OUTPUTS + 4];
 
 __device__ inline void meet_cluster() {
   if constexpr (SPLITS == 1) {
@@ -17,7 +18,7 @@ __device__ inline void meet_cluster() {
   }
 }
 
-__device__ inline void hand_out(Room& room, const Share& own, const Sums& sums) {
+__device__ inline void lay_out(Room& room, const Sums& sums) {
   #pragma unroll
   for (int i = 0; i < COLUMNS * 2; ++i) {
     const int token = i / 2 * 8 + threadIdx.x % 4 * 2 + i % 2;
@@ -26,9 +27,7 @@ __device__ inline void hand_out(Room& room, const Share& own, const Sums& sums) 
     for (int j = 0; j < LANE_OUTPUTS; ++j) of_token[j] = sums[j / 2][i / 2][j % 2 * 2 + i % 2];
     Words bits;
     memcpy(&bits, of_token, sizeof(bits));
-    int* to = &room[own.split][token / SPLITS][lane_output()];
-    if constexpr (SPLITS > 1) to = in_block(to, token % SPLITS);
-    *reinterpret_cast<Words*>(to) = bits;
+    *reinterpret_cast<Words*>(&room[token][lane_output()]) = bits;
   }
 }
 
@@ -65,7 +64,7 @@ __device__ inline void write_four(const Y_T (&outputs)[4], const Output& to, int
 
 // A thread finishes four outputs of one token after the other.
 template <bool is_in_fours>
-__device__ inline void add_up(const Room& room, const Share& own, const Output& to) {
+__device__ inline void add_up(Room& room, const Share& own, const Output& to) {
   constexpr int FOURS = OUTPUTS / 4;
   const int column = threadIdx.x % FOURS * 4, n = own.first_n + column;
   if (n >= to.N) return;
@@ -74,12 +73,14 @@ __device__ inline void add_up(const Room& room, const Share& own, const Output& 
   for (int j = 0; j < 4; ++j) scales[j] = __ldg(&to.scales[min(n + j, to.N - 1)]);
   #pragma unroll 4
   for (int row = threadIdx.x / FOURS; row < TOKENS / SPLITS; row += THREADS / FOURS) {
-    const int m = own.first_m + row * SPLITS + own.split;
+    const int token = row * SPLITS + own.split, m = own.first_m + token;
     const float token_scale = __ldg(&to.token_scales[min(m, to.M - 1)]);
     int sums[4] = {};
     #pragma unroll
     for (int split = 0; split < SPLITS; ++split) {
-      const int4 given = *reinterpret_cast<const int4*>(&room[split][row][column]);
+      int* from = &room[token][column];
+      if constexpr (SPLITS > 1) from = in_block(from, split);
+      const int4 given = *reinterpret_cast<const int4*>(from);
       sums[0] += given.x, sums[1] += given.y, sums[2] += given.z, sums[3] += given.w;
     }
     Y_T outputs[4];
@@ -89,6 +90,6 @@ __device__ inline void add_up(const Room& room, const Share& own, const Output& 
   }
 }
 
-__device__ inline void write_rows(const Room& room, const Share& own, const Output& to) {
+__device__ inline void write_rows(Room& room, const Share& own, const Output& to) {
   to.N % 4 == 0 ? add_up<true>(room, own, to) : add_up<false>(room, own, to);
 }
