@@ -28,7 +28,7 @@ from ternary_cases import rows_where_pairs_meet as pairwise
 from gemlite_edu import load
 from gemlite_edu.kernels import gemm_fast
 from gemlite_edu.kernels.fast_weights import FastWeights
-from gemlite_edu.kernels.gemm_fast import _SHAPES, _Cut
+from gemlite_edu.kernels.gemm_fast import _SHAPES, _Cut, _may_be_even
 from gemlite_edu.numbers.bounds import parts_error_bound
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
 from gemlite_edu.runners import kernel as kernel_module
@@ -43,13 +43,14 @@ class Case(fast_cases.Case):
     """A case of the fast GEMV, with how the product is cut.
 
     rows: of x in a block; of outputs it has the first, second or last `width` that there is for
-    those. splits: blocks that share out K, for the tiles that are left when all multiprocessors of
-    the machine have taken some.
+    those. splits: blocks that share out K for a tile. is_even: blocks share out the steps of all
+    tiles if their shape allows it, and splits do not count.
     """
 
     rows: int = 16
     width: int = 0
     splits: int = 1
+    is_even: bool = False
 
     def load(self, **options):
         """The kernel of this case."""
@@ -85,6 +86,8 @@ def _cut_as(case):
     shape = shapes[min(case.width, len(shapes) - 1)]
 
     def the_one_cut(M, largest_cluster):
+        if case.is_even and _may_be_even(case.rows, *shape):
+            return [_Cut(case.rows, *shape, 1, is_even=True)]
         return [_Cut(case.rows, *shape, min(case.splits, largest_cluster))]
 
     gemm_fast.plan_gemm.cache_clear()
@@ -112,6 +115,12 @@ LONG_CASES = [
     Case(2, 20, 128, 2048, rows=64, width=1),
     Case(8, 40, 64, 512, rows=256),
 ]
+# A block begins and ends within tiles, with whole ones between, and takes more steps than it has
+# stages; several blocks share a tile.
+SHARED_CASES = [
+    Case(4, 70, 264, 1024, rows=64, width=1, is_even=True, machine=FEW_BLOCKS),
+    Case(8, 20, 72, 512, rows=32, is_even=True),
+]
 # One row of y is further off here than all of y may be.
 FEW_OUTPUTS = Case(4, 33, 8, 256, data=RANDOM, rows=64)
 FACTORS_ON_A_GPU = FACTORS | {
@@ -119,6 +128,7 @@ FACTORS_ON_A_GPU = FACTORS | {
     "N": [8, 136, 1000, 4104],
     "least_K": [512, 1536, 4096, 11008],
     "splits": [1, 2, 4],
+    "is_even": [False, True],
     "machine": [MANY_BLOCKS, FEW_BLOCKS],
 }
 
@@ -134,7 +144,12 @@ def all_cases(factors, seed=0):
 
 
 # Of many seeds, this one needs few libraries and the least time in the simulator.
-CASES = [*all_cases(FACTORS, seed=55), *LONG_CASES, FEW_OUTPUTS]
+_WHOLE_TILES = [*all_cases(FACTORS, seed=55), *LONG_CASES, FEW_OUTPUTS]
+# Of three cases, many blocks share out the steps of all tiles of one, two blocks those of another.
+CASES = [
+    replace(case, is_even=i % 3 > 0, machine=(MANY_BLOCKS, FEW_BLOCKS)[i % 3 == 2])
+    for i, case in enumerate(_WHOLE_TILES)
+] + SHARED_CASES
 
 
 def cases_for_a_gpu():
@@ -147,6 +162,8 @@ def cases_for_a_gpu():
                 for splits, machine in ((1, MANY_BLOCKS), (2, FEW_BLOCKS), (4, MANY_BLOCKS)):
                     cut = dict(rows=rows, width=width, splits=splits, machine=machine)
                     yield Case(nbits, rows + 1, 520, 4096, **cut)
+                    if splits < 4:  # many blocks to a tile, and many tiles to a block
+                        yield Case(nbits, rows + 1, 520, 4096, **cut | dict(is_even=True))
     for splits in (1, 2, 4):
         yield Case(2, 129, 520, 4096, rows=128, width=1, splits=splits)
 

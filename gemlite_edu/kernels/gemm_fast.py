@@ -16,8 +16,9 @@ LEAST_PART = 32  # of the codes of a step, those that share a scale
 N_TILE = 8  # outputs whose scales fill whole 16-byte pieces of a bulk copy
 LONGEST_K = 2**26  # the kernels that arrange x count threads in 32 bits
 
-_BRINGERS = 2  # producer warps, which load the stages
+_BRINGERS = 3  # producer warps, which load the stages: words, scales, x
 _ROW_BYTES, _BARRIER_BYTES, _STAGE_ALIGNMENT = 64, 16, 128  # words of a step; barriers of a stage
+_LEFT_BYTES = 8  # the barrier for what a block leaves
 _MOST_STAGES = 16
 _ROWS_OF_MMA = 16  # up to 16 rows of x use mma.sync, which needs sums of x; more rows use wgmma
 _FEW_ROWS = 32  # up to 32 rows have separate memory for sums, and arranging x starts early
@@ -91,8 +92,10 @@ def plan_gemm(M, N, K, types, weights, machine):
     if K > LONGEST_K:
         raise ValueError(f"K may be up to {LONGEST_K}, got {K}: split K over calls")
     cut = best_cut(M, N, K, types, weights, machine)
-    image_halves, arrange = _arrange(M, K, cut.rows, weights)
-    return Plan((arrange, cut.product(M, N, K, types, weights, machine)), image_halves)
+    product = cut.product(M, N, K, types, weights, machine)
+    flags = product.grid[0] if cut.is_even else 0
+    image_halves, arrange = _arrange(M, K, cut.rows, weights, flags)
+    return Plan((arrange, product), image_halves + flags * cut.left_bytes // 2)
 
 
 def best_cut(M, N, K, types, weights, machine):
@@ -106,6 +109,17 @@ def _cuts(M, largest_cluster):
     for rows in _rows(M):
         for shape in _SHAPES[rows]:
             yield from (_Cut(rows, *shape, s) for s in (1, 2, 4) if s <= largest_cluster)
+            if _may_be_even(rows, *shape):
+                yield _Cut(rows, *shape, 1, is_even=True)
+
+
+def _may_be_even(rows, _tiles, _warps_n, warps_k):
+    """True if blocks of this shape may share out the steps of all tiles.
+
+    With 16 rows that was never faster. Of many rows, sums lie where a stage has been: only the
+    warps that took its step know when copies may fill it again.
+    """
+    return rows > _ROWS_OF_MMA and (warps_k == 1 or rows <= 64)
 
 
 def _rows(M):
@@ -116,13 +130,19 @@ def _rows(M):
 
 
 class _Cut(NamedTuple):
-    """Rows of x per block, tiles per warp, warps along N and K, and blocks that split K."""
+    """How blocks share out a product.
+
+    Rows of x in a tile, tiles of 16 outputs per warp, warps along N and K. splits: blocks that
+    share out the steps along K of one tile. is_even: as many blocks as there are multiprocessors
+    share out the steps of all tiles.
+    """
 
     rows: int
     tiles: int
     warps_n: int
     warps_k: int
     splits: int
+    is_even: bool = False
 
     @property
     def block_n(self):
@@ -140,17 +160,10 @@ class _Cut(NamedTuple):
         usable = multiprocessors * 10 // 11 if self.splits == 4 else multiprocessors
         return max(usable // self.splits, 1)
 
-    def turns(self, M, N, multiprocessors):
-        """(whole, split): turns in which each block takes its own tile, then turns in which the
-        blocks of a cluster split one tile along K.
-
-        While blocks take their own tiles, multiprocessors idle only at the very end.
-        """
-        tiles, at_once = self.tiles_of(M, N), self.clusters_at_once(multiprocessors)
-        if self.splits == 1:
-            return -(-tiles // at_once), 0
-        whole = tiles // (self.splits * at_once)
-        return whole, -(-(tiles - whole * self.splits * at_once) // at_once)
+    def blocks(self, M, N, steps, multiprocessors):
+        """Number of blocks."""
+        tiles = self.tiles_of(M, N)
+        return min(multiprocessors, tiles * steps) if self.is_even else tiles * self.splits
 
     def tiles_of(self, M, N):
         """Number of tiles of y."""
@@ -159,35 +172,47 @@ class _Cut(NamedTuple):
     def cost(self, M, N, steps, multiprocessors, step_scale=1.0):
         """(cost, -block size): the smallest pair belongs to the fastest cut on an H200, or nearly.
 
-        A step costs its products, and the time to load and decode their operands. A turn adds a
-        start and an end, which takes longer if sums go to another block. The constants are fitted
-        to measured times. step_scale: duration of a step relative to 4 bits; to compare cuts, leave
-        it at 1.
+        A step costs its products, and the time to load and decode their operands. Each tile that
+        a block works on adds a start and an end, and sums that go to another block cost time too.
+        The constants are fitted to measured times. step_scale: duration of a step relative to 4
+        bits; to compare cuts, leave it at 1.
         """
-        whole, split = self.turns(M, N, multiprocessors)
-        step = step_scale * (self.block_n + 16) * (self.rows + 64)
-        turn, size = 2**17, self.block_n * self.rows
-        own = whole * (steps * step + turn)
-        shared = split * (-(-steps // self.splits) * step + turn + 8 * size)
-        return own + shared, -size
+        step, turn = step_scale * (self.block_n + 16) * (self.rows + 80), 150_000
+        size = self.block_n * self.rows
+        tiles, blocks = self.tiles_of(M, N), self.blocks(M, N, steps, multiprocessors)
+        if self.is_even:
+            givers = max(blocks / tiles, 1) if tiles % blocks else 0
+            share = -(-tiles * steps // blocks)
+            return share * step + (tiles / blocks + 1) * turn + 6 * givers * size, -size
+        turns = -(-tiles // self.clusters_at_once(multiprocessors))
+        end = turn + 6 * size if self.splits > 1 else turn
+        return turns * (-(-steps // self.splits) * step + end), -size
 
     @property
-    def sum_bytes(self):
-        """Bytes for the sums that all groups of warps along K make for one block."""
-        return 4 * self.warps_k * self.rows * (self.block_n + 4)  # the text's SUM_STRIDE
+    def left_bytes(self):
+        """Bytes of a block's flag, and of the sums that it may leave to another block."""
+        return 16 + 4 * self.warps_k * self.rows * self.block_n
+
+    @property
+    def row_sums_bytes(self):
+        """Bytes for the sums of one row of x that all groups of warps along K make."""
+        return 4 * self.warps_k * (self.block_n + 4)  # the text's SUM_STRIDE
 
     @property
     def room_bytes(self):
         """Bytes reserved for sums besides the stages; with many rows, sums reuse the stages."""
-        return self.sum_bytes if self.rows <= _FEW_ROWS else 16
+        if self.rows <= _FEW_ROWS:
+            return self.rows * self.row_sums_bytes
+        return 16 * self.row_sums_bytes if self.rows == 64 and self.splits == 1 else 16
 
     def stages(self, types, weights):
         """Steps that shared memory holds at once, equally many per group; 0 if too few fit."""
         stage = self.stage_bytes(types, weights)
         limit = shared_bytes_per_block(HOPPER) - weights.hole_bytes
-        fit = (limit - self.room_bytes) // (stage + _BARRIER_BYTES)
+        fit = (limit - self.room_bytes - _LEFT_BYTES) // (stage + _BARRIER_BYTES)
         stages = min(_MOST_STAGES, fit) // self.warps_k * self.warps_k
-        return stages if self.sum_bytes <= self.room_bytes + stages * stage else 0
+        reuses_stages = self.splits > 1 and self.rows > _FEW_ROWS
+        return 0 if reuses_stages and self.rows * self.row_sums_bytes > stages * stage else stages
 
     def stage_bytes(self, types, weights):
         """Bytes of the x, words, scales and zeros of one step."""
@@ -211,20 +236,18 @@ class _Cut(NamedTuple):
             "SPLITS": self.splits,
             **types.defines,
         }
-        multiprocessors = machine.multiprocessors
-        tiles, (turns, _) = self.tiles_of(M, N), self.turns(M, N, multiprocessors)
-        whole = min(turns * self.clusters_at_once(multiprocessors), tiles // self.splits)
-        grid = ((whole + tiles - whole * self.splits) * self.splits, 1)
+        grid = (self.blocks(M, N, K // weights.step, machine.multiprocessors), 1)
         threads = (self.warps_n * self.warps_k + _BRINGERS) * WARP_SIZE
-        shared = stages * (self.stage_bytes(types, weights) + _BARRIER_BYTES) + self.room_bytes
+        shared = stages * (self.stage_bytes(types, weights) + _BARRIER_BYTES)
+        shared += self.room_bytes + _LEFT_BYTES
         about = dict(
             cluster=self.splits, starts_early=True, text=FastGemm.name, entry=FastGemm.entry
         )
-        return Launch(grid, threads, shared, (M, N, K, whole), defines, **about)
+        return Launch(grid, threads, shared, (M, N, K), defines, **about)
 
 
-def _arrange(M, K, rows, weights):
-    """(size of the image of x in halves, the `Launch` that makes it)."""
+def _arrange(M, K, rows, weights, flags):
+    """(size of the image of x in halves, the `Launch` that makes it and lowers flags behind it)."""
     defines, codes_of_a_thread = {"ROWS": rows}, 16
     if rows == _ROWS_OF_MMA:
         defines |= {"TILE_K": weights.step, "PART": weights.part}
@@ -232,7 +255,7 @@ def _arrange(M, K, rows, weights):
     blocks, row_blocks = rows * K // (codes_of_a_thread * _ARRANGE_THREADS), -(-M // rows)
     way = "mma" if rows == _ROWS_OF_MMA else "wgmma"
     about = dict(starts_early=rows <= _FEW_ROWS, text=f"arrange_for_{way}", entry="arrange")
-    launch = Launch((blocks, row_blocks), _ARRANGE_THREADS, 0, (M, K), defines, **about)
+    launch = Launch((blocks, row_blocks), _ARRANGE_THREADS, 0, (M, K, flags), defines, **about)
     return row_blocks * _image_halves(rows, K, weights), launch
 
 

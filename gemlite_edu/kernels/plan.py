@@ -54,8 +54,9 @@ class Plan(NamedTuple):
     """The launches of one call; the last one writes y, and one of them is the product.
 
     A launch before the product converts x to an image of `image_halves` float16 numbers, which the
-    product reads instead of x. A launch behind it adds up the sums of `sums_shape` (splits, M, N)
-    in float32, which the product then writes instead of y.
+    product reads instead of x; its blocks may leave sums for each other there. A launch behind the
+    product adds up the sums of `sums_shape` (splits, M, N) in float32, which the product then
+    writes instead of y.
     """
 
     launches: tuple[Launch, ...]

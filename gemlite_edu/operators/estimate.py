@@ -11,9 +11,9 @@ from gemlite_edu.kernels.gemm_fast import best_cut
 from gemlite_edu.kernels.machine import H200
 
 _HALVES = Types(*[torch.float16] * len(Types._fields))
-_COST_OF_A_US = 36_000  # units of a cut's `cost` that pass in a microsecond
-_STEP_SCALES = {8: 0.6, 4: 1.0, 2: 1.8}  # {nbits: duration of a step, relative to 4 bits}
-_BYTES_BESIDE_A_CUT = 2.2e6  # bytes of x, its image and y that pass in a microsecond
+_COST_OF_A_US = 37_000  # units of a cut's `cost` that pass in a microsecond
+_STEP_SCALES = {8: 0.55, 4: 1.0, 2: 1.85}  # {nbits: duration of a step, relative to 4 bits}
+_BYTES_BESIDE_A_CUT = 3.0e6  # bytes of x, its image and y that pass in a microsecond
 _MULTIPLY_ADDS_OF_A_US, _BYTES_OF_A_US = 424e6, 3.33e6
 _STARTS_US = {"fused": 0.5, "dense": 5.0}  # a cut's cost already has the start of each turn
 _HOST_US = 80.0  # host time of an eager dense call: a shorter GPU time saves nothing
@@ -22,8 +22,8 @@ _HOST_US = 80.0  # host time of an eager dense call: a shorter GPU time saves no
 def fused_us(M, N, K, weights):
     """Microseconds that gemm_a16wn_fast takes for y (M, N). weights: `FastWeights`.
 
-    The estimate adds the cost of the cut, whose blocks compute whole tiles of y and last until the
-    slowest ends, to the memory traffic: read x, write its image, read the image and write y.
+    The estimate adds the cost of the cut, whose blocks last until the slowest ends, to the memory
+    traffic: read x, write its image, read the image and write y.
     """
     cut = best_cut(M, N, K, _HALVES, weights, H200)
     problem = M, N, K // weights.step, H200.multiprocessors
@@ -45,7 +45,7 @@ def is_sooner_dense(M, N, K, weights, is_captured=False):
     is_captured: a CUDA graph replays the call, so it costs the host no time.
 
     >>> from gemlite_edu.kernels.fast_weights import FastWeights
-    >>> [is_sooner_dense(M, 5120, 13824, FastWeights(4, 128)) for M in (768, 1024)]
+    >>> [is_sooner_dense(M, 3072, 8192, FastWeights(4, 128)) for M in (512, 1024)]
     [False, True]
     """
     host = 0.0 if is_captured else _HOST_US

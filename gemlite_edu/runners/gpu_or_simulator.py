@@ -14,6 +14,7 @@ from gemlite_edu.kernels.machine import machine_of
 from gemlite_edu.numbers.checks import aligned, pointers_of
 from gemlite_edu.runners import builds_ahead, nvcc_beside, simulator
 
+_IMAGE = "x_image"  # of x, behind which blocks may leave sums for each other
 _TERMS = ("channel_scales", "token_scales", "bias")  # finish y, behind the sums if there are some
 
 
@@ -159,7 +160,7 @@ class Program:
         x, *_ = tensors.values()
         image = x.new_empty(plan.image_halves)
         self._simulate_launch(plan.launches[0], {"x": x}, image)
-        return {"x_image": image} | {name: t for name, t in tensors.items() if name != "x"}
+        return {_IMAGE: image} | {name: t for name, t in tensors.items() if name != "x"}
 
     def _simulate_launch(self, launch, tensors, out):
         result = torch.empty_like(out)
@@ -182,7 +183,9 @@ def _of_product(plan, tensors, y):
 def _arguments(launch, tensors, out):
     """The arguments for the simulator: the tensors, y, and the launch's integers."""
     arguments = [
-        simulator.NullPointer() if value is None else simulator.Tensor(name, value)
+        simulator.NullPointer()
+        if value is None
+        else simulator.Tensor(name, value, is_scratch=name == _IMAGE)
         for name, value in tensors.items()
     ]
     arguments.append(simulator.Tensor("y", out, is_output=True))

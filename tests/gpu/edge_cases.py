@@ -8,7 +8,7 @@ ternary weights: a last tile of outputs and of K with little in it, rows for two
 along K than buffers, blocks for devices of little shared memory, and on Hopper clusters. For the
 GEMVs at the memory limit: blocks of several tiles, a last tile of one output, groups of part of a
 step, turns and passes. For the product for batches: more steps than stages, clusters, outputs and
-rows beyond the last block, blocks with a tile of their own and blocks that share one. For the
+rows beyond the last block, blocks that share a tile, and blocks that share out all of them. For the
 product by mma.sync: the same, with rows of W at odd places, and a launch that adds up. For all of
 these, a table in shared memory.
 """
@@ -100,6 +100,10 @@ BATCH_EDGES = [
     dict(M=130, N=136, least_K=2560, rows=128, splits=4),
     dict(M=300, N=136, least_K=1024, rows=256, splits=2),
     dict(M=300, N=136, least_K=1536, rows=128, splits=2, machine=fast_cases.FEW_BLOCKS),
+    dict(M=65, N=136, least_K=1536, rows=64, is_even=True),
+    dict(
+        M=300, N=264, least_K=1536, rows=128, width=1, is_even=True, machine=fast_cases.FEW_BLOCKS
+    ),
 ]
 MMA_EDGES = [
     dict(M=1, N=1, least_K=1, group_size=None),

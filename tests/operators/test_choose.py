@@ -99,8 +99,8 @@ def test_limits_are_what_the_rules_choose(fits, machine):
 
 def test_codes_that_torch_alone_makes_dense_stay_fused():
     """The estimates of dense weights are those of a Triton kernel, which reads no levels."""
-    operands = best_layout(4, 13824, 128), torch.float16, torch.float16, True, H200
-    integers = Problem(1024, 5120, *operands)
+    operands = best_layout(4, 8192, 128), torch.float16, torch.float16, True, H200
+    integers = Problem(1024, 3072, *operands)
     levels = integers._replace(decoders=Coding.of(NF4).decoders)
     assert choose(integers).matmul_type == "DEQUANTIZE"
     assert choose(levels).matmul_type == "GEMM_FAST"

@@ -2,13 +2,24 @@
 
 import ctypes
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 import torch
-from batch_cases import BATCH, CASES, LONG_CASES, Case
-from fast_cases import EXACT, FP16, RANDOM, gets_it_wrong, inspect, is_right, make_case, run
+from batch_cases import BATCH, CASES, LONG_CASES, SHARED_CASES, Case
+from fast_cases import (
+    EXACT,
+    FP16,
+    RANDOM,
+    gets_it_wrong,
+    inspect,
+    is_right,
+    make_case,
+    run,
+    with_text,
+)
 from simulator.test_claims import claims_of, is_true
 from ternary_cases import UNALIGNED
 
@@ -41,30 +52,48 @@ def plan(M, N, K, nbits=4, group_size=128, multiprocessors=132, largest_cluster=
     return plan_gemm(M, N, K, types, weights, Machine(HOPPER, multiprocessors, largest_cluster))
 
 
+EVEN = "even"
+
+
 @pytest.mark.parametrize(
-    "M, N, K, rows, block_n, whole, split, splits",
+    "M, N, K, rows, block_n, tiles, cut",
     [
-        (16, 4096, 4096, 16, 64, 0, 64, 2),
-        (16, 8192, 8192, 16, 128, 0, 64, 2),
-        (16, 16384, 16384, 16, 256, 0, 64, 2),
-        (9, 28672, 8192, 16, 256, 112, 0, 1),
-        (64, 8192, 8192, 64, 128, 0, 64, 2),
-        (100, 8192, 8192, 128, 64, 128, 0, 1),
-        (256, 4096, 4096, 128, 64, 128, 0, 1),
-        (100, 1536, 384, 32, 64, 96, 0, 1),  # rows of x in several blocks, or most would idle
-        (256, 8192, 8192, 256, 128, 0, 64, 2),
-        (1024, 8192, 8192, 256, 128, 256, 0, 1),
-        (1024, 14336, 4096, 256, 128, 396, 52, 2),  # 3 tiles a multiprocessor, and half of one
-        (1024, 5120, 13824, 256, 128, 132, 28, 2),
+        (16, 4096, 4096, 16, 64, 64, 2),
+        (16, 8192, 8192, 16, 128, 64, 2),
+        (16, 16384, 16384, 16, 256, 64, 2),
+        (9, 28672, 8192, 16, 256, 112, 1),
+        (64, 8192, 8192, 64, 128, 64, 2),
+        (100, 8192, 8192, 128, 128, 64, 2),
+        (256, 4096, 4096, 128, 64, 128, 1),
+        (100, 1536, 384, 32, 64, 96, 1),  # rows of x in several blocks, or most would idle
+        (128, 11008, 4096, 128, 128, 86, EVEN),
+        (256, 8192, 8192, 256, 128, 64, 2),
+        (1024, 8192, 8192, 256, 128, 256, 1),
+        (1024, 14336, 4096, 256, 128, 448, EVEN),
+        (1024, 5120, 13824, 256, 128, 160, EVEN),
     ],
 )
-def test_an_h200_is_filled(M, N, K, rows, block_n, whole, split, splits):
+def test_an_h200_is_filled(M, N, K, rows, block_n, tiles, cut):
     launch = plan(M, N, K).product
-    defines, whole_clusters = launch.defines, launch.integers[3]
+    defines = launch.defines
     assert (defines["ROWS"], 16 * defines["TILES"] * defines["WARPS_N"]) == (rows, block_n)
-    assert (launch.cluster, whole_clusters * launch.cluster) == (splits, whole)
-    assert launch.grid == (whole + split * splits, 1)
+    assert launch.cluster == (1 if cut == EVEN else cut)
+    assert launch.grid == (132 if cut == EVEN else tiles * cut, 1)
     assert launch.starts_early
+
+
+@pytest.mark.parametrize("M", [16, 100, 1024])
+def test_blocks_have_room_for_a_flag_and_the_sums_that_they_leave(M):
+    made = plan(M, 5120, 13824)
+    (arrange, _), defines = made.launches, made.product.defines
+    _, _, flags = arrange.integers
+    assert flags == (0 if M == 16 else 132)
+    block_n = 16 * defines["TILES"] * defines["WARPS_N"]
+    left = flags * (4 * defines["WARPS_K"] * defines["ROWS"] * block_n) + 4 * flags
+    row_blocks = -(-M // defines["ROWS"])
+    image = 2 * row_blocks * defines["ROWS"] * 13824
+    sums_of_x = 4 * 16 * 13824 // 128 if M == 16 else 0
+    assert 2 * made.image_halves >= image + sums_of_x + left
 
 
 def test_x_of_few_rows_is_arranged_early():
@@ -82,11 +111,11 @@ def test_a_launch_fits_the_machine(nbits):
         launch, defines = made.product, made.product.defines
         block_n = 16 * defines["TILES"] * defines["WARPS_N"]
         assert launch.shared_bytes <= 227 * 1024 and launch.threads <= 1024
-        clusters, rest = divmod(launch.grid[0], launch.cluster)
-        whole, row_blocks = launch.integers[3], -(-M // defines["ROWS"])
-        assert rest == 0 and launch.grid[1] == 1 and 0 <= whole <= clusters
-        tiles = whole * launch.cluster + clusters - whole
-        assert tiles == -(-N // block_n) * row_blocks
+        row_blocks = -(-M // defines["ROWS"])
+        tiles = -(-N // block_n) * row_blocks
+        assert launch.grid[1] == 1 and launch.grid[0] <= tiles * K * nbits // 512
+        if launch.cluster > 1 or made.launches[0].integers[2] == 0:
+            assert launch.grid[0] == tiles * launch.cluster
         assert defines["STAGES"] % defines["WARPS_K"] == 0
         assert defines["STAGES"] >= 2 * defines["WARPS_K"]
         arrange, _ = made.launches
@@ -100,17 +129,20 @@ def test_the_simulator_has_clusters_of_one():
     assert kernel.plan(16, 8192, 8192).product.cluster == 1
 
 
-def shares(launch, N, steps):
-    """{(tile of y, step): how many blocks take it}, as own_share of gemm_fast.cuh says."""
-    splits, whole = launch.cluster, launch.integers[3]
-    taken = Counter()
-    for block in range(launch.grid[0]):
-        cluster, rank = divmod(block, splits)
-        is_split = splits > 1 and cluster >= whole
-        tile = cluster + whole * (splits - 1) if is_split else block
-        first = steps * rank // splits if is_split else 0
-        end = steps * (rank + 1) // splits if is_split else steps
-        taken.update((tile, step) for step in range(first, end))
+def shares(launch, tiles, steps):
+    """{step of all tiles: how many blocks take it}, as range_of of gemm_fast.cuh says."""
+    splits, blocks, taken = launch.cluster, launch.grid[0], Counter()
+    for block in range(blocks):
+        if splits > 1:
+            tile, split = divmod(block, splits)
+            first = tile * steps + steps * split // splits
+            end = tile * steps + steps * (split + 1) // splits
+        else:
+            share, longer = divmod(tiles * steps, blocks)
+            first = block * share + min(block, longer)
+            end = first + share + (block < longer)
+            assert first < end
+        taken.update(range(first, end))
     return taken
 
 
@@ -121,16 +153,27 @@ def test_every_step_of_every_tile_is_taken_once(largest_cluster):
         M, N, steps = choose.randint(1, 700), 8 * choose.randint(1, 200), choose.randint(1, 9)
         multiprocessors = choose.randint(1, 12)
         launch = plan(M, N, 128 * steps, 4, 128, multiprocessors, largest_cluster).product
-        defines, taken = launch.defines, shares(launch, N, steps)
-        block_n = 16 * defines["TILES"] * defines["WARPS_N"]
-        tiles = -(-N // block_n) * -(-M // defines["ROWS"])
-        assert taken == Counter((tile, step) for tile in range(tiles) for step in range(steps))
+        block_n = 16 * launch.defines["TILES"] * launch.defines["WARPS_N"]
+        tiles = -(-N // block_n) * -(-M // launch.defines["ROWS"])
+        assert shares(launch, tiles, steps) == Counter(range(tiles * steps))
 
 
 def test_outputs_that_a_block_has_not_are_no_finding():
     for rows in (16, 32):
         report, _ = inspect(Case(4, 3, 24, 256, rows=rows))
         assert not report.findings
+
+
+MEET = "  meet<WORKER_THREADS>();\n"
+
+
+def test_an_inspection_sees_whether_workers_meet():
+    """Blocks that share out a tile leave sums behind the image of x, which is no output."""
+    case = replace(SHARED_CASES[1], M=9, N=24)
+    report, _ = inspect(case)
+    assert not report.findings
+    report, _ = inspect(case, with_text(case, f"  {MEET}    finish<", "    finish<"))
+    assert re.search("reads .* which thread", report.findings[0].sentence)
 
 
 def test_long_cases_have_more_steps_than_stages():
@@ -158,6 +201,10 @@ def several_groups(case):
     return any_case(case) and case.groups > 1
 
 
+def shared_out(case):
+    return case.is_even and case.data == EXACT
+
+
 # What a careless hand could do: where it shows, the text, the careless one.
 MISTAKES = {
     "the offset left, few rows": (few, "zero + OFFSET)", "zero)"),
@@ -167,7 +214,7 @@ MISTAKES = {
     "a zero's fraction forgotten": (many, "(whole - zero) * scale", "0.0f"),
     "a zero's fraction not scaled": (many, "(whole - zero) * scale", "whole - zero"),
     "the upper row's scale": (any_case, "warp_n + i * 8 +", "warp_n + i / 2 * 8 +"),
-    "the first group's scale": (several_groups, "place * PARTS + part;", "part;"),
+    "the first group's scale": (several_groups, "place * PARTS + i;", "i;"),
     "another column's sum": (few, "threadIdx.x % 4 * 2 + c % 2]", "threadIdx.x % 4 * 2]"),
     "rows exchanged": (any_case, "pairs[i % 2].of", "pairs[1 - i % 2].of"),
     "pairs exchanged": (any_case, "of[half + i / 2]", "of[half + 1 - i / 2]"),
@@ -176,11 +223,32 @@ MISTAKES = {
     "the next plane of x": (many, "x + plane * 2 * ROWS", "x + plane * ROWS"),
     "one bit less": (any_case, "<< W_NBITS) - 1u", "<< W_NBITS - 1) - 1u"),
     "code beside its place": (any_case, "place = 8 - W_NBITS;", "place = 7 - W_NBITS;"),
-    "the last output left out": (any_case, "n >= to.N) continue", "n >= to.N - 4) continue"),
-    "the last row left out": (any_case, "if (m >= to.M ||", "if (m >= to.M - 1 ||"),
-    "a group of warps left out": (few, "splits * WARPS_K; ++giver", "splits; ++giver"),
-    "full stages not waited for": (any_case, "barrier_wait(&shared.full[stage]", "(void)(0"),
-    "a stage never given back": (any_case, "if (done >= 0)", "if (false)"),
+    "the last output left out": (any_case, "if (n >= to.N) return", "if (n >= to.N - 4) return"),
+    "the last row left out": (any_case, "if (m >= to.M) break", "if (m >= to.M - 1) break"),
+    "a group of warps left out": (few, "giver < givers; ++giver", "giver < 1; ++giver"),
+    "full stages not waited for": (
+        any_case,
+        "barrier_wait(&shared.full[step % STAGES]",
+        "(void)(0",
+    ),
+    "a stage never given back": (any_case, "if (done >= begin && done != kept)", "if (false)"),
+    "a block's sums not left": (
+        shared_out,
+        "leave(shared, left_sums,",
+        "if (false) leave(shared, left_sums,",
+    ),
+    "the sums left not added": (shared_out, "if (left_steps > 0) add_left", "if (false) add_left"),
+    "the first giver's sums alone": (shared_out, "from.of(block, step", "from.of(0, step"),
+    "the tile before is finished": (
+        shared_out,
+        "(left.end - 1) / of.steps",
+        "left.first / of.steps",
+    ),
+    "the last stage never given back": (
+        shared_out,
+        "== own.group) give_back(shared, kept)",
+        "< 0) {}",
+    ),
     "x never announced": (any_case, "barrier_arrive_expecting(full, X_BYTES);", ""),
 }
 

@@ -7,11 +7,15 @@ import torch
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor argument; the run writes an output back into `value`, and an input is read-only."""
+    """A tensor argument; the run writes an output back into `value`, and an input is read-only.
+
+    is_scratch: an input that the run may write; `value` stays as it is.
+    """
 
     name: str
     value: torch.Tensor
     is_output: bool = False
+    is_scratch: bool = False
 
     def __post_init__(self) -> None:
         if self.value.numel() == 0 or not self.value.is_contiguous() or self.value.is_cuda:

@@ -114,7 +114,7 @@ def _words(arguments, offsets):
         elif isinstance(argument, NullPointer):
             yield "n"
         else:
-            access = "w" if argument.is_output else "r"
+            access = "w" if argument.is_output else "s" if argument.is_scratch else "r"
             size = argument.value.nbytes
             each = argument.value.element_size()
             yield f"p:{argument.name}:{offsets[argument.name]}:{size}:{each}:{access}"

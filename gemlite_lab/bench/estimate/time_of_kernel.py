@@ -13,9 +13,9 @@ from gemlite_lab.bench.estimate.rung_counts import count_rung
 from gemlite_lab.bench.ladder import RungKernel
 
 _NOT_COUNTED = (
-    (re.compile(r"\batomic\w+\s*\("), "atomic operations wait for each other in the L2"),
     (re.compile(r"\b(?:wmma|nvcuda)\b"), "it multiplies on tensor cores"),
     (re.compile(r"\basm\b"), "nobody counts its asm, such as products on tensor cores"),
+    (re.compile(r"\batomic\w+\s*\("), "atomic operations wait for each other in the L2"),
     (re.compile(r"\b(?:__pipeline_\w+|memcpy_async)\b"), "it copies while it computes"),
 )
 _ROOTS = {2: "the root of the squares", 4: "the fourth root of the fourth powers"}

@@ -43,6 +43,10 @@ __device__ inline void barrier_wait(uint64_t* barrier, int phase) {
       : "memory");
 }
 
+// Copies that begin later, behind a barrier, come after what this thread has written.
+__device__ inline void let_copies_follow() {
+  asm volatile("fence.proxy.async;" ::: "memory");
+}
 // Begins to copy from global memory; `barrier` counts the bytes that come. All in 16s of bytes.
 __device__ inline void bulk_copy(void* shared, const void* global, int bytes, uint64_t* barrier) {
   asm volatile(

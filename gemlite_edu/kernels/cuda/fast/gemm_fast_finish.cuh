@@ -1,23 +1,7 @@
-// The part of gemm_fast.cuh that adds up what groups of warps have, and the SPLITS blocks that share
-// out K: each hands the sums of row m of its tile to block m % SPLITS, which finishes that row.
+// The part of gemm_fast.cuh that makes y of sums. Workers write the sums of some rows of x to the room,
+// meet, and finish those rows; groups of warps along K, and blocks of a cluster, add up there.
 #pragma once
 #include <type_traits>
-
-// In a block, of the groups of all blocks: (splits * WARPS_K, ROWS / splits, SUM_STRIDE).
-template <int splits>
-__device__ inline void hand_out(Shared& shared, Share own, const Totals& totals, int group,
-                                int warp_n) {
-  const int giver = own.split * WARPS_K + group, t = threadIdx.x % 4;
-  #pragma unroll
-  for (int i = 0; i < COLUMNS * 2; ++i) {
-    const int m = i / 2 * 8 + 2 * t + i % 2, place = giver * (ROWS / splits) + m / splits;
-    float* sums = splits == 1 ? shared.sums() : in_block(shared.sums(), m % splits);
-    #pragma unroll
-    for (int j = 0; j < TILES * 2; ++j) {
-      sums[place * SUM_STRIDE + row_of(warp_n, j)] = totals[j / 2][i / 2][j % 2 * 2 + i % 2];
-    }
-  }
-}
 
 // y, and what it is finished with where it is there.
 struct Output {
@@ -29,31 +13,55 @@ struct Output {
 };
 using FourOutputs = std::conditional<sizeof(Y_T) == 4, uint4, uint2>::type;
 
-template <int splits>
-__device__ inline void finish(Shared& shared, Share own, Output to) {
-  constexpr int FOURS = BLOCK_N / 4, OWN_ROWS = ROWS / splits;
-  #pragma unroll 4
-  for (int i = threadIdx.x; i < OWN_ROWS * FOURS; i += THREADS) {
-    const int row = i / FOURS, column = i % FOURS * 4, n = own.first_n + column;
-    const int m = own.row_block * ROWS + row * splits + own.split;
-    if (m >= to.M || n >= to.N) continue;
-    float sums[4] = {};
+// Four neighbours of a row of y, of columns n to n + 3.
+struct Column {
+  const Output& of;
+  int n;
+  float scales[4], bias[4];
+
+  __device__ Column(const Output& output, int column) : of(output), n(column) {
     #pragma unroll
-    for (int giver = 0; giver < splits * WARPS_K; ++giver) {
-      const float* from = &shared.sums()[(giver * OWN_ROWS + row) * SUM_STRIDE + column];
-      const float4 given = *reinterpret_cast<const float4*>(from);
-      sums[0] += given.x, sums[1] += given.y, sums[2] += given.z, sums[3] += given.w;
+    for (int j = 0; j < 4; ++j) {
+      scales[j] = of.channel_scales ? static_cast<float>(of.channel_scales[n + j]) : 1.0f;
+      bias[j] = of.bias ? static_cast<float>(of.bias[n + j]) : 0.0f;
     }
+  }
+
+  __device__ void write(float4 four, int m) const {
+    const float sums[] = {four.x, four.y, four.z, four.w};
+    const float token_scale = of.token_scales ? of.token_scales[m] : 1.0f;
     Y_T outputs[4];
     #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      if (to.channel_scales) sums[j] *= static_cast<float>(to.channel_scales[n + j]);
-      if (to.token_scales) sums[j] *= to.token_scales[m];
-      if (to.bias) sums[j] += static_cast<float>(to.bias[n + j]);
-      outputs[j] = static_cast<Y_T>(sums[j]);
+      outputs[j] = static_cast<Y_T>(sums[j] * scales[j] * token_scale + bias[j]);
     }
     FourOutputs bits;
     memcpy(&bits, outputs, sizeof(bits));
-    *reinterpret_cast<FourOutputs*>(&to.y[static_cast<size_t>(m) * to.N + n]) = bits;
+    *reinterpret_cast<FourOutputs*>(&of.y[static_cast<size_t>(m) * of.N + n]) = bits;
+  }
+};
+
+// Workers finish rows first, first + every, ... of a tile, whose sums lie in the room (givers, rows,
+// SUM_STRIDE).
+template <int givers, int rows>
+__device__ inline void finish(const float* room, const Part& part, int first, int every,
+                              const Output& to) {
+  constexpr int FOURS = BLOCK_N / 4;
+  const int column = threadIdx.x % FOURS * 4, n = part.first_n + column;
+  if (n >= to.N) return;
+  const Column outputs(to, n);
+  const int first_m = part.row_block * ROWS + first;
+  #pragma unroll 4
+  for (int row = threadIdx.x / FOURS; row < rows; row += WORKER_THREADS / FOURS) {
+    const int m = first_m + row * every;
+    if (m >= to.M) break;
+    float4 sums = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    #pragma unroll
+    for (int giver = 0; giver < givers; ++giver) {
+      const float* from = &room[(giver * rows + row) * SUM_STRIDE + column];
+      const float4 given = *reinterpret_cast<const float4*>(from);
+      sums.x += given.x, sums.y += given.y, sums.z += given.z, sums.w += given.w;
+    }
+    outputs.write(sums, m);
   }
 }

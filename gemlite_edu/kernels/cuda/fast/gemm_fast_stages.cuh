@@ -15,34 +15,52 @@ struct __align__(128) Stage {
   ZERO_T zeros[PARTS][BLOCK_N];
 };
 
-// Few rows leave room for the sums that the blocks of a cluster hand to each other: they need not
-// wait for each other's stages.
-constexpr bool HAS_OWN_ROOM = ROWS <= 32;
+// Rows of a tile whose sums have room beside the stages: all of few rows, 16 of 64. Where no row has,
+// sums lie where stages have been: those of a cluster, when all its steps are done, over all of them;
+// those of other blocks over the last stage of a part.
+constexpr int OWN_ROWS = ROWS <= 32 ? ROWS : ROWS == 64 && SPLITS == 1 ? 16 : 0;
 constexpr int SUM_STRIDE = BLOCK_N + 4;  // 4: lanes of a warp write to banks of their own
-constexpr int SUMS = WARPS_K * ROWS * SUM_STRIDE;
+constexpr int ROW_SUMS = WARPS_K * SUM_STRIDE;
 
 struct Shared {
   Stage stages[STAGES];
-  float room[HAS_OWN_ROOM ? SUMS : 4];
+  float room[OWN_ROWS > 0 ? OWN_ROWS * ROW_SUMS : 4];
   uint64_t full[STAGES], empty[STAGES];
+  uint64_t left;  // all workers have written what the block leaves
 
-  __device__ float* sums() { return HAS_OWN_ROOM ? room : reinterpret_cast<float*>(stages); }
+  __device__ float* room_over(int stage) {
+    return OWN_ROWS > 0 ? room : reinterpret_cast<float*>(&stages[stage]);
+  }
 };
-static_assert(HAS_OWN_ROOM || SUMS * sizeof(float) <= sizeof(Stage[STAGES]), "sums fit the stages");
 // A barrier knows only whether its phase is odd. So a group must come to every phase of a stage's,
 // or it would take the phase before the last for the next.
 static_assert(STAGES % WARPS_K == 0, "a stage is always the same group's");
 
+// What the bringers bring: a thread each, of warps of their own, since one alone would be late.
+struct Operands {
+  const uint4* W_packed;
+  const SCALE_T* scales;
+  const ZERO_T* zeros;
+  unsigned char* x_image;
+};
+enum Bringer { OF_WORDS, OF_SCALES, OF_X, BRINGERS };
+__device__ inline bool is_bringer(Bringer of) {
+  return threadIdx.x == WORKER_THREADS + of * WARP_SIZE;
+}
+
 __device__ inline void make_barriers(Shared& shared) {
   for (int stage = 0; stage < STAGES; ++stage) {
-    barrier_init(&shared.full[stage], 2);  // x and the weights
+    barrier_init(&shared.full[stage], BRINGERS);
     barrier_init(&shared.empty[stage], WARPS_N * WARP_SIZE);
   }
+  barrier_init(&shared.left, WORKERS);
   barriers_made();
 }
 
-// Rows of a tile that W has not, from `rows` on: what is made of them nobody keeps.
-__device__ inline void clear_rows(Shared& shared, int rows) {
+// The last tile may have rows that W has not: what is made of them nobody keeps.
+__device__ inline void clear_rows_beyond(Shared& shared, Range own, const Problem& of) {
+  const int rows = of.N % BLOCK_N, whole_tiles = of.N / BLOCK_N * of.row_blocks;
+  if (rows == 0 || own.end <= whole_tiles * of.steps) return;
   for (int i = threadIdx.x; i < STAGES * (BLOCK_N - rows); i += THREADS) {
     const int row = rows + i / STAGES;
     Stage& stage = shared.stages[i % STAGES];
@@ -52,6 +70,7 @@ __device__ inline void clear_rows(Shared& shared, int rows) {
       stage.zeros[part][row] = ZERO_T(0.0f);
     }
   }
+  let_copies_follow();
 }
 
 // The stage of a step, once what it held before was used.
@@ -60,34 +79,67 @@ __device__ inline Stage& empty_stage(Shared& shared, int step) {
   return shared.stages[step % STAGES];
 }
 
-__device__ inline void bring_weights(Shared& shared, Share own, const uint4* W_packed,
-                                     const SCALE_T* scales, const ZERO_T* zeros, int N) {
-  const int scale_bytes = HAS_SCALES ? own.rows * sizeof(SCALE_T) : 0;
-  const int zero_bytes = HAS_ZEROS ? own.rows * sizeof(ZERO_T) : 0;
-  for (int step = 0; step < own.steps; ++step) {
-    const int place = own.first_step + step;
-    Stage& to = empty_stage(shared, step);
-    uint64_t* full = &shared.full[step % STAGES];
-    barrier_arrive_expecting(full, own.rows * ROW_BYTES + PARTS * (scale_bytes + zero_bytes));
-    const size_t first_row = static_cast<size_t>(place) * N + own.first_n;
-    bulk_copy_once(to.words, &W_packed[first_row * 4], own.rows * ROW_BYTES, full);
-    for (int part = 0; part < PARTS; ++part) {
-      const int group = PARTS == 1 ? place / STEPS_PER_GROUP : place * PARTS + part;
-      const size_t from = static_cast<size_t>(group) * N + own.first_n;
-      if (HAS_SCALES) bulk_copy(to.scales[part], &scales[from], scale_bytes, full);
-      if (HAS_ZEROS) bulk_copy(to.zeros[part], &zeros[from], zero_bytes, full);
+// Workers wait for the stage of a step to be full, and give it back. A step is its group's alone.
+__device__ inline const Stage& full_stage(Shared& shared, int step) {
+  barrier_wait(&shared.full[step % STAGES], step / STAGES);
+  return shared.stages[step % STAGES];
+}
+__device__ inline void give_back(Shared& shared, int step) {
+  barrier_arrive(&shared.empty[step % STAGES]);
+}
+__device__ inline int first_of_group(int begin, int group) {
+  return begin + (group + WARPS_K - begin % WARPS_K) % WARPS_K;
+}
+
+__device__ inline void bring_words(Shared& shared, Range left, const Problem& of,
+                                   const uint4* W_packed) {
+  Part part;
+  for (int step = 0; left.first < left.end; left.end -= part.steps) {
+    part = last_part(left, of);
+    for (int i = 0; i < part.steps; ++i, ++step) {
+      Stage& to = empty_stage(shared, step);
+      uint64_t* full = &shared.full[step % STAGES];
+      const size_t first_row = static_cast<size_t>(part.first_step + i) * of.N + part.first_n;
+      barrier_arrive_expecting(full, part.rows * ROW_BYTES);
+      bulk_copy_once(to.words, &W_packed[first_row * 4], part.rows * ROW_BYTES, full);
+    }
+  }
+}
+
+__device__ inline void bring_scales(Shared& shared, Range left, const Problem& of,
+                                    const SCALE_T* scales, const ZERO_T* zeros) {
+  Part part;
+  for (int step = 0; left.first < left.end; left.end -= part.steps) {
+    part = last_part(left, of);
+    const int scale_bytes = HAS_SCALES ? part.rows * sizeof(SCALE_T) : 0;
+    const int zero_bytes = HAS_ZEROS ? part.rows * sizeof(ZERO_T) : 0;
+    for (int place = part.first_step; place < part.first_step + part.steps; ++place, ++step) {
+      Stage& to = empty_stage(shared, step);
+      uint64_t* full = &shared.full[step % STAGES];
+      barrier_arrive_expecting(full, PARTS * (scale_bytes + zero_bytes));
+      for (int i = 0; i < PARTS; ++i) {
+        const int group = PARTS == 1 ? place / STEPS_PER_GROUP : place * PARTS + i;
+        const size_t first = static_cast<size_t>(group) * of.N + part.first_n;
+        if (HAS_SCALES) bulk_copy(to.scales[i], &scales[first], scale_bytes, full);
+        if (HAS_ZEROS) bulk_copy(to.zeros[i], &zeros[first], zero_bytes, full);
+      }
     }
   }
 }
 
 // The kernel that makes x_image may still run: it writes none of the weights.
-__device__ inline void bring_x(Shared& shared, Share own, const unsigned char* x_image, int K) {
-  const size_t first = static_cast<size_t>(own.row_block) * (K / TILE_K) + own.first_step;
+__device__ inline void bring_x(Shared& shared, Range left, const Problem& of,
+                               const unsigned char* x_image) {
   wait_for_kernel_before();
-  for (int step = 0; step < own.steps; ++step) {
-    Stage& to = empty_stage(shared, step);
-    uint64_t* full = &shared.full[step % STAGES];
-    barrier_arrive_expecting(full, X_BYTES);
-    bulk_copy(to.x, &x_image[(first + step) * X_BYTES], X_BYTES, full);
+  Part part;
+  for (int step = 0; left.first < left.end; left.end -= part.steps) {
+    part = last_part(left, of);
+    const size_t first = static_cast<size_t>(part.row_block) * of.steps + part.first_step;
+    for (int i = 0; i < part.steps; ++i, ++step) {
+      Stage& to = empty_stage(shared, step);
+      uint64_t* full = &shared.full[step % STAGES];
+      barrier_arrive_expecting(full, X_BYTES);
+      bulk_copy(to.x, &x_image[(first + i) * X_BYTES], X_BYTES, full);
+    }
   }
 }

@@ -42,7 +42,7 @@ inline void begin_instruments(const Sites& sites) {
   instruments->sites.library = find_library().begin;
   instruments->own_sites.resize(instruments->sites.returns.size() + 1);
   for (const Tensor& t : tensors) {
-    instruments->outputs.bytes.push_back(t.writable ? zeroed<OutputByte>(t.bytes) : nullptr);
+    instruments->outputs.bytes.push_back(t.is_output ? zeroed<OutputByte>(t.bytes) : nullptr);
   }
   for (const Variable& v : instruments->sites.variables) {
     const auto* begin = reinterpret_cast<const unsigned char*>(instruments->sites.library + v.offset);

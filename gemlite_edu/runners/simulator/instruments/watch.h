@@ -108,6 +108,9 @@ class Watch {
     }
   }
 
+  // As many lanes have met as access shared memory.
+  void pass_meeting() { ++epoch; }
+
   void note_own(uintptr_t place) { own_sites[static_cast<size_t>(sites.site(place))] = true; }
 
   uint64_t next_turn() { return ++moment_.turn; }

@@ -23,7 +23,7 @@ inline void Watch::check(const Event& e, int thread) {
     check_output(e, thread);
   } else if (!is_tensor(e.object)) {
     check_shared(e, thread);
-  } else if (tensors[static_cast<size_t>(e.object)].writable) {
+  } else if (tensors[static_cast<size_t>(e.object)].is_output) {
     check_output(e, thread);
   }
 }

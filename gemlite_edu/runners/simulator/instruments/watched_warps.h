@@ -84,7 +84,7 @@ inline void Watch::join_clocks(int first, unsigned mask) {
 
 inline void Watch::add_unwritten_outputs() {
   for (size_t t = 0; t < tensors.size(); ++t) {
-    if (!tensors[t].writable) continue;
+    if (!tensors[t].is_output) continue;
     const int64_t element_bytes = tensors[t].element_bytes;
     for (int64_t i = 0; i < static_cast<int64_t>(tensors[t].bytes); i += element_bytes) {
       bool is_written = true;

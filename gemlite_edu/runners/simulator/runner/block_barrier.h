@@ -24,6 +24,20 @@ inline void let_pass_barrier(std::vector<Lane>& lanes) {
   }
 }
 
+// A barrier of `threads` lanes: a lane that reaches it waits until so many are there. True for the last.
+inline bool meet(int threads) {
+  if (++block->at_meeting < threads) {
+    block->lanes[static_cast<size_t>(block->current)].state = State::AT_MEETING;
+    yield_to_scheduler();
+    return false;
+  }
+  block->at_meeting = 0;
+  for (Lane& lane : block->lanes) {
+    if (lane.state == State::AT_MEETING) lane.state = State::READY;
+  }
+  return true;
+}
+
 // A switch to a lane waits mostly for its stack to come into the cache.
 constexpr size_t LANES_AHEAD = 4, LINES_OF_FRAMES = 3;
 inline void prefetch_stack(const Lane& lane) {

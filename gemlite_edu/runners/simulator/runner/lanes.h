@@ -23,7 +23,7 @@ inline const char* name_of(WarpOperation operation) {
                                    "load_matrix_sync", "store_matrix_sync", "mma_sync"};
   return NAMES[static_cast<int>(operation)];
 }
-enum class State { READY, AT_BARRIER, AT_WARP_OPERATION, AT_ACTIVE_MASK, AT_PHASE, DONE };
+enum class State { READY, AT_BARRIER, AT_MEETING, AT_WARP_OPERATION, AT_ACTIVE_MASK, AT_PHASE, DONE };
 
 struct Lane {
   unsigned char* stack_guard = nullptr;
@@ -59,6 +59,7 @@ struct Block {
   void* scheduler = nullptr;  // its stack, while a lane runs
   int current = 0;
   int predicates = 0;  // lanes that came to the last barrier with predicate 1
+  int at_meeting = 0;  // lanes that wait for others to meet them
 };
 inline thread_local Block* block = nullptr;
 

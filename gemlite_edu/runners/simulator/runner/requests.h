@@ -64,7 +64,7 @@ inline void take_arguments(int memfd, const std::vector<std::string>& words, siz
       launch.arguments.push_back(&null_pointer);
     } else {
       tensors.push_back(map_tensor(memfd, fields[1], std::stoull(fields[2]), std::stoull(fields[3]),
-                                   fields[5] == "w", std::stoll(fields[4])));
+                                   fields[5][0], std::stoll(fields[4])));
       launch.arguments.push_back(&tensors.back().data);
     }
   }

@@ -47,6 +47,10 @@ int sim_count_barrier(int predicate) {
   wait_at_block_barrier(predicate);
   return block->predicates;
 }
+void sim_meet(int threads) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  if (meet(threads) && watch) watch->pass_meeting();
+}
 void sim_sync_warp(unsigned mask) {
   stop_before(Event::MEETING, __builtin_return_address(0));
   meet_warp(WarpOperation::SYNC, mask, 0, 0);

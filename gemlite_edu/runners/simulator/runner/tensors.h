@@ -22,7 +22,7 @@ struct Tensor {
   size_t region_bytes;
   unsigned char* data;
   size_t bytes;
-  bool writable;
+  bool writable, is_output;  // scratch is writable too
   int64_t element_bytes;
 };
 inline std::vector<Tensor> tensors;
@@ -38,8 +38,9 @@ inline const Tensor* find_tensor(const void* address) {
 
 inline size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
-inline Tensor map_tensor(int memfd, const std::string& name, size_t offset, size_t bytes, bool writable,
+inline Tensor map_tensor(int memfd, const std::string& name, size_t offset, size_t bytes, char access,
                          int64_t element_bytes) {
+  const bool is_output = access == 'w', writable = is_output || access == 's';
   const size_t region_bytes = round_up(round_up(bytes, ALIGNMENT), PAGE);
   void* room = mmap(nullptr, region_bytes + 2 * GUARD, PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -50,7 +51,7 @@ inline Tensor map_tensor(int memfd, const std::string& name, size_t offset, size
   if (region == MAP_FAILED) report("memory %s", strerror(errno));
   auto* start = static_cast<unsigned char*>(region);
   return {name, start, region_bytes, start + region_bytes - round_up(bytes, ALIGNMENT), bytes, writable,
-          element_bytes};
+          is_output, element_bytes};
 }
 
 inline void unmap_tensors() {

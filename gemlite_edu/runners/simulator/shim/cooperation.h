@@ -46,6 +46,8 @@ struct SimProduct {
 extern "C" {
 extern __thread SimHere sim_here;
 void sim_barrier();
+// A barrier of so many threads; no other has accessed shared memory since its block's last barrier.
+void sim_meet(int threads);
 // The number of threads that came to this barrier with predicate 1.
 int sim_count_barrier(int predicate);
 void sim_sync_warp(unsigned mask);

@@ -1,0 +1,21 @@
+// Flags in global memory, by which blocks of a launch wait for one another. A block may only wait for
+// blocks before it in the grid: those have begun, even where the GPU has no room for all at once.
+#pragma once
+
+// What the block has written before, and met, can be read where the flag was seen up.
+__device__ inline void raise_flag(int* flag) {
+  __threadfence();
+  atomicExch(flag, 1);
+}
+
+__device__ inline void wait_for_flag(int* flag) {
+  while (atomicAdd(flag, 0) == 0) {
+  }
+  __threadfence();
+}
+
+// The first block of a launch before that one calls it.
+__device__ inline void lower_flags(int* flags, int count) {
+  if (blockIdx.x > 0 || blockIdx.y > 0) return;
+  for (int i = threadIdx.x; i < count; i += blockDim.x) flags[i] = 0;
+}

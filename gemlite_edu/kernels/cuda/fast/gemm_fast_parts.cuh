@@ -1,0 +1,83 @@
+// The part of gemm_fast.cuh for SPLITS = 1: a block takes the parts of its range one after the other,
+// and finishes the tiles that they end.
+#pragma once
+#include "gemm_fast_left.cuh"
+#include "meeting.cuh"
+
+// Rows of a tile whose sums have room at once.
+constexpr int room_rows() {
+  int rows = OWN_ROWS > 0 ? OWN_ROWS : ROWS;
+  while (OWN_ROWS == 0 && rows * ROW_SUMS * sizeof(float) > sizeof(Stage)) rows /= 2;
+  return rows;
+}
+constexpr int ROOM_ROWS = room_rows();
+static_assert(ROOM_ROWS % 8 == 0, "whole columns of the tensor core");
+
+// Writes the sums of ROOM_ROWS rows of x, from `first` on, to the room (WARPS_K, ROOM_ROWS, SUM_STRIDE).
+__device__ inline void write_sums(float* room, int first, const Totals& totals, Worker own) {
+  #pragma unroll
+  for (int i = 0; i < ROOM_ROWS / 4; ++i) {
+    const int place = own.group * ROOM_ROWS + i / 2 * 8 + threadIdx.x % 4 * 2 + i % 2;
+    #pragma unroll
+    for (int j = 0; j < TILES * 2; ++j) {
+      const float* four = totals[j / 2][first / 8 + i / 2];
+      room[place * SUM_STRIDE + row_of(own.warp_n, j)] = four[j % 2 * 2 + i % 2];
+    }
+  }
+}
+
+__device__ inline void finish_tile(float* room, const Part& part, const Totals& totals,
+                                   const Output& to, Worker own) {
+  #pragma unroll
+  for (int first = 0; first < ROWS; first += ROOM_ROWS) {
+    meet<WORKER_THREADS>();
+    write_sums(room, first, totals, own);
+    meet<WORKER_THREADS>();
+    finish<WARPS_K, ROOM_ROWS>(room, part, first, 1, to);
+  }
+  let_copies_follow();
+  meet<WORKER_THREADS>();
+}
+
+// All workers of a block call it.
+__device__ inline void multiply_parts(Shared& shared, Range range, const Problem& of,
+                                      const LeftSums& left_sums, int givers, const Output& to) {
+  const Worker own = own_worker();
+  Part part;
+  int begin = 0;
+  for (Range left = range; left.first < left.end; left.end -= part.steps, begin += part.steps) {
+    part = last_part(left, of);
+    const int end = begin + part.steps;
+    const int left_steps = part.steps == left.end - left.first ? givers * STEPS_OF_A_GIVER : 0;
+    const int kept = end + left_steps - 1;
+    Totals totals = {};
+    add_part(shared, begin, end, kept, own, totals);
+    if (part.first_step + part.steps < of.steps) {
+      leave(shared, left_sums, totals, own.group);
+    } else {
+      if (left_steps > 0) add_left(shared, end, kept, givers, own.group, totals);
+      finish_tile(shared.room_over(kept % STAGES), part, totals, to, own);
+    }
+    if (kept % WARPS_K == own.group) give_back(shared, kept);
+  }
+}
+
+// All threads of a block call it.
+__device__ inline void multiply(Shared& shared, Range own, const Problem& of, const Operands& from,
+                                const Output& to) {
+  const LeftSums left_sums = behind(from.x_image, of);
+  const int givers = count_givers(own, of);
+  if (threadIdx.x < WORKER_THREADS) {
+    multiply_parts(shared, own, of, left_sums, givers, to);
+  } else if (is_bringer(OF_WORDS)) {
+    bring_words(shared, own, of, from.W_packed);
+    bring_left(shared, own, givers, left_sums);
+  } else if (is_bringer(OF_SCALES)) {
+    bring_scales(shared, own, of, from.scales, from.zeros);
+    bring_nothing(shared, own, givers);
+  } else if (is_bringer(OF_X)) {
+    bring_x(shared, own, of, from.x_image);
+    bring_nothing(shared, own, givers);
+  } else if (threadIdx.x == THREADS - 1) {
+    tell_when_left(shared, own, of, left_sums.flags);
+  }}
