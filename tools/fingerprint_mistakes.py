@@ -51,12 +51,13 @@ def fingerprints_of(exercise):
 def _wrong_outputs(exercise, answer):
     """Fingerprints of the wrong outputs of an answer: of the first one, and of later exact ones.
 
-    An answer that fails in another way in a later case gives no fingerprint there.
+    An answer that fails in another way in a later case gives no fingerprint there, and none gives a
+    later one in a case that is not telling.
     """
     found = []
     for case in exercise.cases():
         expected, bound = exercise.expected(case)
-        if found and bound is not None:
+        if found and (bound is not None or not getattr(case, "is_telling", True)):
             continue
         try:
             with doubts_postponed():

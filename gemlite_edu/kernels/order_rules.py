@@ -3,15 +3,21 @@
 g++, which compiles for the simulator, begins with the last argument, and nvcc with the first.
 """
 
+from itertools import pairwise
+
 from gemlite_edu.kernels.declarations import closing
 from gemlite_edu.kernels.tokens import WORD
 
 _NO_CALLS = frozenset("if for while switch catch sizeof alignof decltype".split())
+_ASSIGNING = frozenset("+= -= *= /= %= &= |= ^=".split())
+_ASSIGNING_PAIRS = frozenset((("+", "+"), ("-", "-"), (">", ">=")))  # each of two tokens
+_NO_TYPES = frozenset("return else do case".split())
 
 
 def check_order(code, refuse):
     """Refuse two arguments of one call that are computed by functions which change something."""
-    changing = _changing_lambdas(code) | _changing_functions(code)
+    functions = _changing_functions(code)
+    changing = functions | _changing_lambdas(code, functions)
     for index, token in enumerate(code):
         if not _is_call(code, index):
             continue
@@ -47,8 +53,11 @@ def _called(tokens, names):
     return {t.text for i, t in enumerate(tokens) if t.text in names and _is_call(tokens, i)}
 
 
-def _changing_lambdas(code):
-    """Names of lambdas that take variables by reference or change their own."""
+def _changing_lambdas(code, functions):
+    """Names of lambdas that change their own variables, or others that they take by reference.
+
+    functions: names of those that change something, which a lambda must not call either.
+    """
     found = set()
     for index in range(len(code) - 2):
         name, sign, bracket = code[index : index + 3]
@@ -56,9 +65,37 @@ def _changing_lambdas(code):
             continue
         end = closing(code, index + 2)
         captured = [token.text for token in code[index + 3 : end]]
-        if "&" in captured or "mutable" in _head(code, end + 1):
+        changes = "&" in captured and _changes(_body(code, end + 1), functions | found)
+        if changes or "mutable" in _head(code, end + 1):
             found.add(name.text)
     return found
+
+
+def _body(code, index):
+    """The tokens of the first braces from `index` on."""
+    opening = index + len(_head(code, index))
+    return code[opening + 1 : closing(code, opening)] if opening < len(code) else []
+
+
+def _changes(body, functions):
+    """True if something is assigned there, but in a declaration, or a function may do it."""
+    return any(
+        token.text in _ASSIGNING
+        or token.text in functions
+        or token.text.startswith("atomic")
+        or (token.text == "=" and not _declares(body, index))
+        for index, token in enumerate(body)
+    ) or any(
+        (one.text, other.text) in _ASSIGNING_PAIRS and other.is_glued
+        for one, other in pairwise(body)
+    )
+
+
+def _declares(code, index):
+    """True if the = at `index` gives a new variable its first value, as in `int n = 0`."""
+    before = code[max(0, index - 2) : index]
+    words = [token.text for token in before if token.kind == WORD]
+    return len(words) == 2 and words[0] not in _NO_TYPES
 
 
 def _head(code, index):

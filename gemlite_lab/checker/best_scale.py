@@ -9,6 +9,7 @@ from dataclasses import replace
 import torch
 
 from gemlite_lab.checker import close_rows
+from gemlite_lab.checker.alike_rows import alike_rows
 from gemlite_lab.checker.close_rows import Rows, errors
 from gemlite_lab.checker.exercise import CheckFailed, Exercise, number
 from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS
@@ -89,6 +90,7 @@ def _cases():
         close_rows.rounded_products(),
         close_rows.rounded_differences(),
         close_rows.near_middles(),
+        close_rows.rows_of_one_winner(),
         close_rows.huge_weights(),
         _real_rows(nbits=4),
         _real_rows(nbits=3),
@@ -102,7 +104,8 @@ def _fresh(seed):
     many = close_rows.many_candidates(
         count, count - 1, int(torch.randint(64, count, (), generator=generator))
     )
-    return [_quarters(nbits, K, 20, seed), _quarters(nbits, K, 20, seed + 1), many]
+    quarters = [_quarters(nbits, K, 20, seed), _quarters(nbits, K, 20, seed + 1)]
+    return [*quarters, many, *alike_rows(seed)]
 
 
 def _expected(case):

@@ -85,6 +85,22 @@ def late_weights(*places):
     return Rows("long rows of one weight", 4, W, candidates)
 
 
+def rows_of_one_winner(K=3000):
+    """Rows in which one weight decides, and the errors differ by a part in 2^46.
+
+    Both candidates make 0 of all other weights, and so the same errors. The last one lies next to
+    marks of both. All squares are multiples of 2^-42, so that their sums are exact in any order.
+    """
+    generator = torch.Generator().manual_seed(3)
+    little = 2.0**-20
+    W = torch.randint(-480, 481, (6, K), generator=generator) / 1024
+    W[:, K // 3] = 3 + little
+    candidates = torch.tensor([7.0, 1.0, 1.5 + 1.5 * little]).repeat(len(W), 1)
+    candidates[1::2, 1:] = candidates[1::2, 1:].flip(1)
+    W[2::3, K // 3] += little
+    return Rows("rows that one weight decides by little", 8, W, candidates)
+
+
 def huge_weights():
     """Rows of one weight whose code, before it is clamped, neither int16 nor int32 can hold."""
     W = torch.tensor([2.0**17, 2.0**33, 2.0**40, -(2.0**19), 2.0**36, -(2.0**34)]).view(-1, 1)

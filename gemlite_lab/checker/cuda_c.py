@@ -51,6 +51,7 @@ _ROWS = (
         inputs={"x": floats},
         right=lambda x, N: 2 * x,
         launches=((64, 320), (32, 96), (128, _BEYOND_16_BITS)),
+        teaches="threadIdx",
         hints=(
             "How many threads stand in the blocks before yours? Add your own place in your block.",
             "Block 0 has elements 0 to blockDim.x - 1, block 1 the next blockDim.x of them.",
@@ -114,7 +115,7 @@ _ROWS = (
             (128, 7, 9401),
             (32, 20, 49),
             (64, 60, 41),
-            (128, 300, 1),
+            (128, 2500, 1),
             (128, 1, _BEYOND_16_BITS + 1),
         ),
         hints=(

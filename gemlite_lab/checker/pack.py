@@ -16,7 +16,9 @@ _SHAPES = (  # nbits, N, K
     *((3, 2, 650), (1, 2, 2100), (5, 2, 500), (6, 2, 350), (7, 2, 300)),
 )
 _SMALLEST = ((4, 1, 1), (8, 1, 2), (3, 2, 31), (5, 1, 32), (2, 1, 33), (6, 3, 255), (7, 7, 257))
-_LARGE = ((4, 1, 70001), *((nbits, 1, 4421) for nbits in range(1, 9)), (8, 5003, 1), (2, 129, 3))
+_TILES = {nbits: 32 * (32 // nbits) for nbits in range(1, 9)}
+_ONE_BEYOND = tuple((nbits, 1, 4096 // tile * tile + 1) for nbits, tile in _TILES.items())
+_LARGE = ((4, 1, 70001), *_ONE_BEYOND, (8, 5003, 1), (2, 129, 3))
 _MANY_ROWS, _FEWEST_BITS_OF_MANY_ROWS = 2000, 4  # since each row has a tile: 1024 codes of 1 bit
 _LONGEST_FRESH, _MOST_FRESH_ROWS = 3000, 9
 

@@ -21,7 +21,9 @@ def _fractions(bits):
 
 
 def _summands(generator, N, K):
-    return scaled(among(_fractions(15)(generator, N, K), [0]), (2**-60, 0, 2**40), run=K)
+    """Numbers of 23 bits where no two are added up, and else of 15; some rows have another unit."""
+    bits = 22 if K == _PIECE else 15
+    return scaled(among(_fractions(bits)(generator, N, K), [0]), (2**-60, 0, 2**40), run=K)
 
 
 def _reversed_sums(x, N, K):
