@@ -17,13 +17,14 @@ lab:
 	@$(BIN)/python tools/open_lab.py
 
 # pytest's workers already use all cores, so a second thread of torch or of the simulator in each
-# would only wait.
+# would only wait. The tests start hundreds of Pythons, and PYTHONDONTWRITEBYTECODE would make each of them
+# compile torch's modules anew.
 test:
 	@$(SETUP) test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@OMP_NUM_THREADS=1 GEMLITE_EDU_PROGRESS=$$(mktemp -d)/progress.json $(BIN)/python -m pytest \
+	@env -u PYTHONDONTWRITEBYTECODE OMP_NUM_THREADS=1 GEMLITE_EDU_PROGRESS=$$(mktemp -d)/progress.json $(BIN)/python -m pytest \
 	  -n auto --maxprocesses 4 --dist loadfile --nbval --doctest-modules gemlite_edu gemlite_lab tests notebooks solutions
 
 test-gpu:

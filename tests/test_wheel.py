@@ -75,14 +75,14 @@ def test_the_readme_of_the_index_page_says_nothing_that_is_true_of_the_repositor
     assert "\npip install gemlite-edu " in readme
 
 
+@pytest.mark.usefixtures("own_cache")  # the wheel has the same runner, or else it builds another
 def test_the_wheel_in_an_empty_environment_runs_layers_models_and_kernels(wheel, tmp_path):
     python = environment_with(required_by(wheel), tmp_path)
     install = ["install", "-q", "--no-deps", "--no-compile", wheel]
-    alone = {"GEMLITE_EDU_CACHE": str(tmp_path / "cache"), "PYTHONPATH": ""}
-    run(sys.executable, "-m", "pip", "--python", python, *install, cwd=tmp_path, **alone)
-    assert f"from {tmp_path}" in run(python, USE, cwd=tmp_path, **alone)
+    run(sys.executable, "-m", "pip", "--python", python, *install, cwd=tmp_path, PYTHONPATH="")
+    assert f"from {tmp_path}" in run(python, USE, cwd=tmp_path, PYTHONPATH="")
     assert "CUDA kernels of CPU tensors" in run(
-        python.parent / "gemlite-edu", cwd=tmp_path, **alone
+        python.parent / "gemlite-edu", cwd=tmp_path, PYTHONPATH=""
     )
     check_types(python, tmp_path)
 

@@ -89,6 +89,7 @@ def _words_around(kernel: str, holes: frozenset[str]) -> frozenset[str]:
     return frozenset(words_of(kernel, text) | words_of(kernel, read("bindings.cu")))
 
 
+@cache
 def _holes(file_name: str) -> dict[str, str]:
     text = "".join(_expand_file(file_name, {}, seen=set()))
     text = re.sub(r"^#line .*\n", "", text, flags=re.MULTILINE)

@@ -6,6 +6,7 @@ spaces, and a digraph is another spelling of its sign. C++17 has no trigraphs.
 
 import re
 from bisect import bisect_left, bisect_right
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -51,6 +52,7 @@ class Token(NamedTuple):
     is_glued: bool = False
 
 
+@lru_cache(256)  # a check asks for those of one text in each of its cases, by several rules
 def tokens_of(name, text):
     """The tokens of the text for the hole `name`; ends of lines are tokens too.
 
@@ -92,7 +94,7 @@ def tokens_of(name, text):
             first, *others = _tokens(match, line_at(position))
             found += [first._replace(is_glued=position == end_of_last), *others]
             position = end_of_last = match.end()
-    return found
+    return tuple(found)
 
 
 def _tokens(match, line):

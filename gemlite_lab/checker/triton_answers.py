@@ -1,6 +1,5 @@
 """Exercises whose answer is a Python function in Triton: what they have in common."""
 
-import inspect
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -9,6 +8,7 @@ import torch
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.runners.interpreter.watched import postpone
 from gemlite_lab.checker.runnable import runnable
+from gemlite_lab.checker.text_of_code import text_of_code
 from gemlite_lab.sandbox.triton_runs import run_product
 
 _said_before = []
@@ -28,7 +28,7 @@ def text_of(name, answer):
     try:
         if function.__name__ == "<lambda>":
             raise TypeError
-        return inspect.getsource(function.__code__)  # not of what it says that it wraps
+        return text_of_code(function.__code__)  # not of what it says that it wraps
     except (OSError, TypeError, AttributeError):
         raise TypeError(
             f"{name} must be a def in a notebook's cell or in a file: Triton compiles its text"

@@ -1,9 +1,9 @@
 """Refuse an answer that is not finished: a stub, lines out of order, or a blank."""
 
-import inspect
 import re
 
 from gemlite_lab.checker.exercise import CheckFailed
+from gemlite_lab.checker.text_of_code import text_of_code
 
 STUB_MARK = "YOUR CODE HERE"
 ORDER_MARK = "THE LINES ARE OUT OF ORDER"
@@ -39,7 +39,7 @@ def refuse_unfinished_rung(exercise, text):
 def text_of_python(answer):
     """The text of a Python function; "" if Python does not know it."""
     try:
-        return inspect.getsource(answer.__code__)
+        return text_of_code(answer.__code__)
     except (OSError, TypeError, AttributeError):
         return ""
 

@@ -85,11 +85,14 @@ def _edited(lines, edits):
 def as_answer(exercise, text, name):
     """An answer as `check` takes it: the text of a CUDA function, or the function in `text`.
 
+    A function is of the module __main__, like one of a notebook's cell; if it were of none, to send
+    it to the sandbox would take a search of all modules that are imported.
+
     name: names the text, so that Triton and tracebacks find its lines.
     """
     if exercise.is_kernel:
         return text
-    where, namespace = f"{exercise.name}/{name}.py", {}
+    where, namespace = f"{exercise.name}/{name}.py", {"__name__": "__main__"}
     linecache.cache[where] = len(text), None, text.splitlines(keepends=True), where
     exec(compile(text, where, "exec"), namespace)
     return namespace[exercise.name]

@@ -63,3 +63,7 @@ def test_what_does_not_fit_is_refused(bank):
 def test_a_function_knows_its_lines():
     text = "def pack(W_q, nbits):\n    return W_q / 0\n"
     assert inspect.getsource(as_answer(EXERCISES["pack"], text, "divided")) == text
+
+
+def test_a_function_is_of_a_notebooks_cell():
+    assert as_answer(EXERCISES["pack"], "def pack():\n    pass\n", "one").__module__ == "__main__"

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from gemlite_edu.kernels import compiler_errors, sources
+from gemlite_edu.kernels import compiler_errors, holes, sources, tokens
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.runners.load import load
@@ -155,3 +155,16 @@ def test_windows_line_endings_count_like_others():
     text = "\r\n" + GOOD.replace("return zero", "\r\n return zeros")
     with pytest.raises(KernelTextError, match="line 2: 'zeros' was not"):
         load("gemv_a16wn_fp32", nbits=4, replace={"dequant_dot": text}, device="cpu")
+
+
+def test_a_text_is_taken_apart_once_for_all_rules(monkeypatch):
+    sources.expand("gemv_a16wn_fp32", {"dequant_dot": GOOD})
+    monkeypatch.setattr(tokens, "Token", None)
+    (code,) = holes.code_here("dequant_dot", GOOD)
+    assert code[0].text == "__device__"
+
+
+def test_a_kernel_is_read_once_for_its_holes(monkeypatch):
+    shipped = sources.hole("dequant_dot", "gemv_a16wn_fp32")
+    monkeypatch.setattr(sources, "read", None)
+    assert sources.hole("dequant_dot", "gemv_a16wn_fp32") == shipped

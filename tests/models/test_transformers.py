@@ -56,14 +56,11 @@ for folder in ("own", "ours"):
         assert type(model.model.layers[0].mlp.up_proj).__name__ == "GemLiteLinear"
 """
 
-FIRST = {
-    "ours": """
+OURS_FIRST = """
 import sys, gemlite_edu
 assert not {"torch", "transformers"} & set(sys.modules)
 from transformers import AutoModelForCausalLM
-""",
-    "theirs": "from transformers import AutoModelForCausalLM\nimport gemlite_edu\n",
-}
+"""
 NEVER = """
 from transformers import AutoModelForCausalLM
 for folder in ("own", "ours"):
@@ -72,6 +69,7 @@ for folder in ("own", "ours"):
     except RuntimeError as error:
         print("refused:", error)
 """
+LATER = "import gemlite_edu\n"
 
 
 def run(code, folder):
@@ -90,13 +88,12 @@ def saved(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("first", FIRST)
-def test_a_fresh_process_loads_the_same_logits(saved, first):
-    run(FIRST[first] + LOAD, saved)
+def test_a_process_that_imports_this_package_first_loads_the_same_logits(saved):
+    run(OURS_FIRST + LOAD, saved)
 
 
-def test_a_process_without_this_package_refuses_the_folder(saved):
-    assert run(NEVER, saved).count("refused: ") == 2
+def test_a_process_refuses_the_folder_until_it_imports_this_package(saved):
+    assert run(NEVER + LATER + LOAD, saved).count("refused: ") == 2
 
 
 def copy_without(saved, tmp_path, names):

@@ -91,7 +91,8 @@ def test_leftovers_of_killed_builds_go_after_a_day(cache):
     assert new.exists()
 
 
-def test_an_unchanged_kernel_loads_at_once_in_a_new_process(cache):
+@pytest.mark.usefixtures("own_cache")
+def test_an_unchanged_kernel_loads_at_once_in_a_new_process():
     times = [
         float(subprocess.check_output([sys.executable, "-c", LOAD], text=True)) for _ in range(2)
     ]

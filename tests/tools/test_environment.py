@@ -139,3 +139,13 @@ def test_the_stamp_changes_with_the_pins(tmp_path, monkeypatch):
     before = environment.fingerprint("python")
     (tmp_path / "constraints.txt").write_text("2")
     assert environment.fingerprint("python") != before
+
+
+def test_make_test_lets_python_keep_the_bytecode_of_modules(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    for name in ("ruff", "mypy"):
+        script(tmp_path, name, "")
+    script(tmp_path, "python", "echo PYTHONDONTWRITEBYTECODE=$PYTHONDONTWRITEBYTECODE")
+    command = ["make", "test", "SETUP=true", f"BIN={tmp_path}"]
+    output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert output == "PYTHONDONTWRITEBYTECODE=\n"

@@ -29,6 +29,7 @@ from gemlite_edu.runners.simulator.instrument import INSTRUMENTED_FLAGS, label_c
 from gemlite_edu.runners.simulator.kept_loads import KEEPING_FLAGS, flags_to_keep_loads
 from gemlite_edu.runners.simulator.precompiled import header_to_include
 from gemlite_edu.runners.simulator.variables import check_initialisers
+from gemlite_edu.runners.simulator.whole_program import whole_program
 
 _HERE = Path(__file__).parent
 SHIM = _HERE / "shim"
@@ -75,7 +76,7 @@ def build_kernel(
     Raises KernelTextError if the text does not compile.
     """
     text, flags = _prepare(text, entry, defines)
-    return _plain_library(text, flags, find_compiler(), replace)
+    return _plain_library(text, flags + whole_program(replace), find_compiler(), replace)
 
 
 def _plain_library(text, flags, compiler, replace=None):
@@ -92,7 +93,7 @@ def build_instrumented_kernel(
 ) -> Path:
     """Like `build_kernel`, for `inspect_kernel`; also writes the lines of the kernel's accesses."""
     text, flags = _prepare(text, entry, defines)
-    flags += [*INSTRUMENTED_FLAGS, *flags_to_keep_loads()]
+    flags += [*whole_program(replace), *INSTRUMENTED_FLAGS, *flags_to_keep_loads()]
     flags += flags_to_fill(find_instrumenting_compiler())
     return _instrumented_library(text, flags, replace)
 

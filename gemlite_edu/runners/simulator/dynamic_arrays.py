@@ -28,4 +28,4 @@ def define_dynamic_arrays(text):
         for name, element in arrays.items()
     )
     name = next(iter(arrays), "nullptr")
-    return f'{definitions}\nextern "C" void* sim_dynamic_shared() {{ return {name}; }}'
+    return f"{definitions}\nSIM_FOR_RUNNER void* sim_dynamic_shared() {{ return {name}; }}"

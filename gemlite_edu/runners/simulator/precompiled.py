@@ -9,6 +9,7 @@ import subprocess
 
 from gemlite_edu.runners.build_cache import cached_build, program_identity
 from gemlite_edu.runners.simulator.fills import is_fill
+from gemlite_edu.runners.simulator.whole_program import WHOLE_PROGRAM
 
 _HEADER = "cuda_runtime.h"
 
@@ -33,5 +34,6 @@ def header_to_include(compiler, flags, shim, hash_of_shim):
 
 def _matters_to_no_header(flag):
     """True for a kernel's own macros and fills, and for the linker's flags, which make g++ link."""
-    is_of_kernel = flag.startswith("-D") and not flag.startswith("-DSIM_")
-    return is_of_kernel or is_fill(flag) or flag.startswith("-Wl,")
+    is_macro_of_kernel = flag.startswith("-D") and not flag.startswith("-DSIM_")
+    is_of_kernel = is_macro_of_kernel or is_fill(flag) or flag == WHOLE_PROGRAM
+    return is_of_kernel or flag.startswith("-Wl,")

@@ -11,6 +11,7 @@ from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.runners import simulator
 from gemlite_edu.runners.simulator import build, compilers
 from gemlite_edu.runners.simulator.instrument import INSTRUMENTED_FLAGS
+from gemlite_edu.runners.simulator.whole_program import WHOLE_PROGRAM
 
 TEXT = """#include <cuda_fp16.h>
 __global__ void kernel(const float4* x, float* y) {
@@ -46,6 +47,7 @@ def as_text(monkeypatch, tmp_path):
     "more",
     [
         [],
+        [WHOLE_PROGRAM],
         INSTRUMENTED_FLAGS,
         [*INSTRUMENTED_FLAGS, "-DSIM_SPLIT_VECTORS"],
         build._GUARDING_FLAGS,

@@ -19,14 +19,14 @@ SIM_NOT_WATCHED void sim_call(void (*kernel)(Parameters...), void** arguments) {
 
 #ifdef SIM_COUNTED
 #include "counted_blocks.h"
-extern "C" SIM_NOT_COUNTED void sim_run_lane(void** arguments) {
+SIM_FOR_RUNNER SIM_NOT_COUNTED void sim_run_lane(void** arguments) {
   sim_counts = *static_cast<int**>(arguments[0]);
   sim_call(&KERNEL, arguments + 1);
 }
 #else
-extern "C" SIM_NOT_WATCHED void sim_run_lane(void** arguments) { sim_call(&KERNEL, arguments); }
+SIM_FOR_RUNNER SIM_NOT_WATCHED void sim_run_lane(void** arguments) { sim_call(&KERNEL, arguments); }
 #endif
 
 // Touching one thread_local makes this OS thread's copy of all of them, the shared memory, exist.
 __thread unsigned char sim_touched;
-extern "C" void* sim_touch_shared() { return &sim_touched; }
+SIM_FOR_RUNNER void* sim_touch_shared() { return &sim_touched; }

@@ -17,6 +17,8 @@
 #define __launch_bounds__(...)
 #define __maxnreg__(n)
 #define __align__(n) __attribute__((aligned(n)))
+// The runner finds these by name: they stay where whole_program.py says that nobody else calls any.
+#define SIM_FOR_RUNNER extern "C" __attribute__((externally_visible))
 // One block is one thread of the host, its lanes are fibers on it.
 // "used": an array that nothing writes must not become a constant.
 #define __shared__ __attribute__((used)) thread_local
