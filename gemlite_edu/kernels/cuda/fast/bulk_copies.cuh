@@ -43,8 +43,12 @@ __device__ inline void barrier_wait(uint64_t* barrier, int phase) {
       : "memory");
 }
 
-// Copies that begin later, behind a barrier, come after what this thread has written.
+// Copies that begin later, behind a barrier, come after what this thread has written: to shared
+// memory, for copies that write there; to global memory, for those that read it.
 __device__ inline void let_copies_follow() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+__device__ inline void let_copies_read() {
   asm volatile("fence.proxy.async;" ::: "memory");
 }
 // Begins to copy from global memory; `barrier` counts the bytes that come. All in 16s of bytes.

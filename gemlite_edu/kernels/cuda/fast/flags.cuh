@@ -1,8 +1,10 @@
 // Flags in global memory, by which blocks of a launch wait for one another. A block may only wait for
-// blocks before it in the grid: those have begun, even where the GPU has no room for all at once.
+// blocks before it in the grid. GPUs begin blocks in the order of the grid: so those have begun, even
+// where there is no room for all at once.
 #pragma once
 
-// What the block has written before, and met, can be read where the flag was seen up.
+// What the block has written, and a barrier has ordered before this thread, can be read where the flag
+// was seen up.
 __device__ inline void raise_flag(int* flag) {
   __threadfence();
   atomicExch(flag, 1);

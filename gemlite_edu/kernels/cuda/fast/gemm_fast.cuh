@@ -35,7 +35,7 @@ constexpr int BLOCK_N = 16 * TILES * WARPS_N, COLUMNS = ROWS / 8;  // tensor-cor
 constexpr float OFFSET = offset_of(0);
 static_assert(offset_of(FIELDS - 1) == OFFSET, "an offset that is the same for all fields");
 
-// What a launch is asked for; row_blocks: of ROWS rows of x.
+// What a launch is asked for; row_blocks: of ROWS rows of x, the last one of what is left.
 struct Problem {
   int M, N, steps, row_blocks;
 };
@@ -56,7 +56,7 @@ __device__ inline Range range_of(int block, const Problem& of) {
   return {first, first + share + (block < longer)};
 }
 
-// The part of a range that is in one tile. Tiles of the same rows of W are neighbours.
+// The part of a range that is in one tile.
 struct Part {
   int first_n, rows, row_block, first_step, steps;
 };

@@ -49,7 +49,7 @@ __device__ inline void leave(Shared& shared, const LeftSums& to, const Totals& t
     const float* four = totals[i / COLUMNS][i % COLUMNS];
     own[i * GROUP_THREADS] = make_float4(four[0], four[1], four[2], four[3]);
   }
-  let_copies_follow();
+  let_copies_read();
   __syncwarp();
   if (threadIdx.x % WARP_SIZE == 0) barrier_arrive(&shared.left);
 }
@@ -67,7 +67,7 @@ __device__ inline void bring_left(Shared& shared, Range own, int givers, const L
   int step = own.end - own.first;
   for (int block = blockIdx.x - givers; block < blockIdx.x; ++block) {
     wait_for_flag(&from.flags[block]);
-    let_copies_follow();
+    let_copies_read();
     for (int i = 0; i < STEPS_OF_A_GIVER; ++i, ++step) {
       constexpr int COUNT = STEP_FOURS * GROUP_THREADS, BYTES = COUNT * sizeof(float4);
       uint64_t* full = &shared.full[step % STAGES];

@@ -80,4 +80,5 @@ __device__ inline void multiply(Shared& shared, Range own, const Problem& of, co
     bring_nothing(shared, own, givers);
   } else if (threadIdx.x == THREADS - 1) {
     tell_when_left(shared, own, of, left_sums.flags);
-  }}
+  }
+}

@@ -130,11 +130,11 @@ __device__ inline void bring_scales(Shared& shared, Range left, const Problem& o
 // The kernel that makes x_image may still run: it writes none of the weights.
 __device__ inline void bring_x(Shared& shared, Range left, const Problem& of,
                                const unsigned char* x_image) {
-  wait_for_kernel_before();
   Part part;
   for (int step = 0; left.first < left.end; left.end -= part.steps) {
     part = last_part(left, of);
     const size_t first = static_cast<size_t>(part.row_block) * of.steps + part.first_step;
+    if (step == 0) wait_for_kernel_before();
     for (int i = 0; i < part.steps; ++i, ++step) {
       Stage& to = empty_stage(shared, step);
       uint64_t* full = &shared.full[step % STAGES];

@@ -9,6 +9,7 @@ inline void barrier_arrive(uint64_t* barrier) { sim_arrive(barrier, 0); }
 inline void barrier_arrive_expecting(uint64_t* barrier, int bytes) { sim_arrive(barrier, bytes); }
 inline void barrier_wait(uint64_t* barrier, int phase) { sim_wait_for_phase(barrier, phase); }
 inline void let_copies_follow() {}
+inline void let_copies_read() {}
 inline void bulk_copy(void* shared, const void* global, int bytes, uint64_t* barrier) {
   sim_bulk_copy(shared, global, bytes, barrier);
 }
