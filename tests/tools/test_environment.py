@@ -146,6 +146,6 @@ def test_make_test_lets_python_keep_the_bytecode_of_modules(tmp_path, monkeypatc
     for name in ("ruff", "mypy"):
         script(tmp_path, name, "")
     script(tmp_path, "python", "echo PYTHONDONTWRITEBYTECODE=$PYTHONDONTWRITEBYTECODE")
-    command = ["make", "test", "SETUP=true", f"BIN={tmp_path}"]
+    command = ["make", "--no-print-directory", "test", "SETUP=true", f"BIN={tmp_path}"]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert output == "PYTHONDONTWRITEBYTECODE=\n"
