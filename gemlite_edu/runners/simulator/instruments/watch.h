@@ -108,7 +108,7 @@ class Watch {
     }
   }
 
-  // As many lanes have met as access shared memory.
+  // All lanes that access shared memory have met: what comes now is ordered behind what was before.
   void pass_meeting() { ++epoch; }
 
   void note_own(uintptr_t place) { own_sites[static_cast<size_t>(sites.site(place))] = true; }

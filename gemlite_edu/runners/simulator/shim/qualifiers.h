@@ -17,7 +17,8 @@
 #define __launch_bounds__(...)
 #define __maxnreg__(n)
 #define __align__(n) __attribute__((aligned(n)))
-// The runner finds these by name: they stay where whole_program.py says that nobody else calls any.
+// The runner finds these functions by name. So the compiler must keep them even where it is told that no
+// other file calls a function of the text: whole_program.py.
 #define SIM_FOR_RUNNER extern "C" __attribute__((externally_visible))
 // One block is one thread of the host, its lanes are fibers on it.
 // "used": an array that nothing writes must not become a constant.
