@@ -165,7 +165,9 @@ def cases_for_a_gpu():
                     if splits < 4:  # many blocks to a tile, and many tiles to a block
                         yield Case(nbits, rows + 1, 520, 4096, **cut | dict(is_even=True))
     for splits in (1, 2, 4):
-        yield Case(2, 129, 520, 4096, rows=128, width=1, splits=splits)
+        for width in (1, 2):
+            yield Case(2, 129, 520, 4096, rows=128, width=width, splits=splits)
+    yield Case(2, 129, 520, 4096, rows=128, width=2, is_even=True)
 
 
 # The shapes of models, cut as the package cuts them: (N, K, M, nbits), in groups of 128

@@ -16,7 +16,7 @@ LEAST_PART = 32  # of the codes of a step, those that share a scale
 N_TILE = 8  # outputs whose scales fill whole 16-byte pieces of a bulk copy
 LONGEST_K = 2**26  # the kernels that arrange x count threads in 32 bits
 
-_BRINGERS = 3  # producer warps, which load the stages: words, scales, x
+_BRINGERS = 4  # producer warps: two for weights, one for x, one for the flag of sums that are left
 _ROW_BYTES, _BARRIER_BYTES, _STAGE_ALIGNMENT = 64, 16, 128  # words of a step; barriers of a stage
 _LEFT_BYTES = 8  # the barrier for what a block leaves
 _MOST_STAGES = 16
@@ -30,7 +30,7 @@ _SHAPES = {
     16: ((1, 4, 4), (1, 8, 2), (2, 8, 2)),
     32: _WIDE_SHAPES,
     64: _WIDE_SHAPES,
-    128: ((1, 4, 2), (1, 8, 1)),  # more warps would have too few registers
+    128: ((1, 4, 2), (1, 8, 1), (1, 16, 1)),
     256: ((1, 8, 1),),
 }
 
@@ -203,7 +203,7 @@ class _Cut(NamedTuple):
         """Bytes reserved for sums besides the stages; with many rows, sums reuse the stages."""
         if self.rows <= _FEW_ROWS:
             return self.rows * self.row_sums_bytes
-        return 16 * self.row_sums_bytes if self.rows == 64 and self.splits == 1 else 16
+        return 16 * self.row_sums_bytes if self.rows == 64 and self.is_even else 16
 
     def stages(self, types, weights):
         """Steps that shared memory holds at once, equally many per group; 0 if too few fit."""
@@ -211,7 +211,7 @@ class _Cut(NamedTuple):
         limit = shared_bytes_per_block(HOPPER) - weights.hole_bytes
         fit = (limit - self.room_bytes - _LEFT_BYTES) // (stage + _BARRIER_BYTES)
         stages = min(_MOST_STAGES, fit) // self.warps_k * self.warps_k
-        reuses_stages = self.splits > 1 and self.rows > _FEW_ROWS
+        reuses_stages = not self.is_even and self.rows > _FEW_ROWS
         return 0 if reuses_stages and self.rows * self.row_sums_bytes > stages * stage else stages
 
     def stage_bytes(self, types, weights):
@@ -234,6 +234,7 @@ class _Cut(NamedTuple):
             "WARPS_K": self.warps_k,
             "STAGES": stages,
             "SPLITS": self.splits,
+            "IS_EVEN": int(self.is_even),
             **types.defines,
         }
         grid = (self.blocks(M, N, K // weights.step, machine.multiprocessors), 1)

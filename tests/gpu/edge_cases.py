@@ -95,6 +95,7 @@ SPARSE_FAST_EDGES = [
 BATCH_EDGES = [
     dict(M=1, N=8, least_K=256),
     dict(M=9, N=136, least_K=2560, group_size=32, splits=2),
+    dict(M=9, N=264, least_K=2560, width=2, splits=2),
     dict(M=17, N=136, least_K=1536, width=2, rows=32, splits=4),
     dict(M=65, N=72, least_K=1536, group_size=None, rows=64),
     dict(M=130, N=136, least_K=2560, rows=128, splits=4),
@@ -104,6 +105,7 @@ BATCH_EDGES = [
     dict(
         M=300, N=264, least_K=1536, rows=128, width=1, is_even=True, machine=fast_cases.FEW_BLOCKS
     ),
+    dict(M=300, N=264, least_K=1536, rows=128, width=2, is_even=True),
 ]
 MMA_EDGES = [
     dict(M=1, N=1, least_K=1, group_size=None),

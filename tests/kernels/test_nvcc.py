@@ -162,7 +162,10 @@ OF_A_TABLE = [
 OF_THE_FAST_GEMM = [  # bits, M, N, size of groups, mode
     *((4, M, 8192, 128, WeightMode.SHIFT_SCALE) for M in (16, 32, 64, 128, 256)),
     (2, 16, 16384, 32, WeightMode.FMA),
+    (2, 16, 16384, 64, WeightMode.SHIFT_SCALE),
     (2, 64, 4096, None, WeightMode.SHIFT),
+    (2, 1024, 8192, 128, WeightMode.SHIFT_SCALE),
+    (4, 1024, 5120, 64, WeightMode.SHIFT_SCALE),
     (8, 16, 16384, 128, WeightMode.SHIFT_SCALE),
     (8, 100, 8192, 32, WeightMode.FMA),
     (8, 300, 8192, None, WeightMode.SCALE),

@@ -10,11 +10,11 @@
 //   levels         (count)      float, null if the text in prepare_pairs takes none
 //   y              (M, N)       Y_T: * channel_scales (N) CHANNEL_T * token_scales (M) + bias (N) BIAS_T
 //
-// A tile of y has ROWS x BLOCK_N outputs, and K / TILE_K steps along K. With SPLITS = 1 all steps of
-// all tiles stand in a row, which the blocks of the grid share out evenly: a block may begin or end
-// within a tile (gemm_fast_parts.cuh). With SPLITS = 2 or 4 the blocks of each cluster share out one
-// tile. WARPS_K groups of WARPS_N warps take turns in a block's steps, of which each warp multiplies
-// 16 * TILES rows of W; three more warps bring what they need.
+// A tile of y has ROWS x BLOCK_N outputs, and K / TILE_K steps along K. IS_EVEN: all steps of all tiles
+// stand in a row, which the blocks of the grid share out evenly, so that one may begin or end within a
+// tile (gemm_fast_parts.cuh). Otherwise SPLITS blocks share out a tile (gemm_fast_tile.cuh). WARPS_K
+// groups of WARPS_N warps take turns in a block's steps, of which each warp multiplies 16 * TILES rows
+// of W; four more warps bring what they need.
 // claim: shared_bytes conflict-free
 #pragma once
 #include <cuda_bf16.h>
@@ -22,6 +22,8 @@
 #include "cluster.cuh"
 #include "copies.cuh"
 #include "levels.cuh"
+#include "meeting.cuh"
+#include "registers.cuh"
 #include "tensor_core.cuh"
 #include "weight_modes.cuh"
 
@@ -30,8 +32,11 @@ constexpr int FIELDS = PLANES / 2;                                 // codes of a
 constexpr int PART = GROUP_SIZE < TILE_K ? GROUP_SIZE : TILE_K;    // of a step, with one scale
 constexpr int PARTS = TILE_K / PART, STEPS_PER_GROUP = GROUP_SIZE / PART;
 constexpr int WORKERS = WARPS_N * WARPS_K, WORKER_THREADS = WORKERS * WARP_SIZE;
-constexpr int THREADS = WORKER_THREADS + 3 * WARP_SIZE;
+constexpr int THREADS = WORKER_THREADS + 4 * WARP_SIZE;
 constexpr int BLOCK_N = 16 * TILES * WARPS_N, COLUMNS = ROWS / 8;  // tensor-core columns of y^T
+// Workers with the most sums need more registers than all threads of a block can have alike.
+constexpr bool NEED_MORE = ROWS * BLOCK_N == 32768 || TILES == 2;
+constexpr int MORE_REGISTERS = WORKERS == 16 ? 112 : 232, FEW_REGISTERS = WORKERS == 16 ? 32 : 40;
 constexpr float OFFSET = offset_of(0);
 static_assert(offset_of(FIELDS - 1) == OFFSET, "an offset that is the same for all fields");
 
@@ -46,7 +51,7 @@ struct Range {
 };
 
 __device__ inline Range range_of(int block, const Problem& of) {
-  if (SPLITS > 1) {
+  if (!IS_EVEN) {
     const int tile = block / SPLITS, split = block % SPLITS, before = tile * of.steps;
     return {before + of.steps * split / SPLITS, before + of.steps * (split + 1) / SPLITS};
   }
@@ -86,6 +91,8 @@ using Totals = float[TILES][COLUMNS][4];
 #include "gemm_fast_wgmma.cuh"
 #endif
 
+__device__ inline bool is_worker() { return threadIdx.x < WORKER_THREADS; }
+
 // A worker's warps: its group along K, and where its rows of W begin.
 struct Worker {
   int group, warp_n;
@@ -112,10 +119,10 @@ __device__ inline void add_part(Shared& shared, int begin, int end, int kept, Wo
 }
 
 #include "gemm_fast_finish.cuh"
-#if SPLITS == 1
+#if IS_EVEN
 #include "gemm_fast_parts.cuh"
 #else
-#include "gemm_fast_cluster.cuh"
+#include "gemm_fast_tile.cuh"
 #endif
 
 __global__ void __launch_bounds__(THREADS, 1)

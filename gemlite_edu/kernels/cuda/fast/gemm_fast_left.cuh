@@ -62,8 +62,8 @@ __device__ inline void tell_when_left(Shared& shared, Range own, const Problem& 
   raise_flag(&flags[blockIdx.x]);
 }
 
+// The thread that brings x calls it, which has waited for the kernel before.
 __device__ inline void bring_left(Shared& shared, Range own, int givers, const LeftSums& from) {
-  wait_for_kernel_before();
   int step = own.end - own.first;
   for (int block = blockIdx.x - givers; block < blockIdx.x; ++block) {
     wait_for_flag(&from.flags[block]);
@@ -78,10 +78,11 @@ __device__ inline void bring_left(Shared& shared, Range own, int givers, const L
   }
 }
 
-// The threads that bring scales and x have none for these steps.
+// The threads that bring weights have none for these steps.
 __device__ inline void bring_nothing(Shared& shared, Range own, int givers) {
   const int begin = own.end - own.first, end = begin + givers * STEPS_OF_A_GIVER;
   for (int step = begin; step < end; ++step) {
+    if (!is_own_turn(step)) continue;
     empty_stage(shared, step);
     barrier_arrive(&shared.full[step % STAGES]);
   }

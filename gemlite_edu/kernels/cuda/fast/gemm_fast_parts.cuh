@@ -1,8 +1,7 @@
-// The part of gemm_fast.cuh for SPLITS = 1: a block takes the parts of its range one after the other,
+// The part of gemm_fast.cuh for IS_EVEN: a block takes the parts of its range one after the other,
 // and finishes the tiles that they end.
 #pragma once
 #include "gemm_fast_left.cuh"
-#include "meeting.cuh"
 
 // Rows of a tile whose sums have room at once.
 constexpr int room_rows() {
@@ -67,17 +66,18 @@ __device__ inline void multiply(Shared& shared, Range own, const Problem& of, co
                                 const Output& to) {
   const LeftSums left_sums = behind(from.x_image, of);
   const int givers = count_givers(own, of);
-  if (threadIdx.x < WORKER_THREADS) {
+  if (is_worker()) {
+    if (NEED_MORE) take_registers<MORE_REGISTERS>();
     multiply_parts(shared, own, of, left_sums, givers, to);
-  } else if (is_bringer(OF_WORDS)) {
-    bring_words(shared, own, of, from.W_packed);
-    bring_left(shared, own, givers, left_sums);
-  } else if (is_bringer(OF_SCALES)) {
-    bring_scales(shared, own, of, from.scales, from.zeros);
+    return;
+  }
+  if (NEED_MORE) give_registers<FEW_REGISTERS>();
+  if (is_bringer_of_weights()) {
+    bring_weights(shared, own, of, from);
     bring_nothing(shared, own, givers);
   } else if (is_bringer(OF_X)) {
     bring_x(shared, own, of, from.x_image);
-    bring_nothing(shared, own, givers);
+    bring_left(shared, own, givers, left_sums);
   } else if (threadIdx.x == THREADS - 1) {
     tell_when_left(shared, own, of, left_sums.flags);
   }

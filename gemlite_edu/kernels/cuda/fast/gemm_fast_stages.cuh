@@ -16,9 +16,9 @@ struct __align__(128) Stage {
 };
 
 // Rows of a tile whose sums have room beside the stages: all of few rows, 16 of 64. Where no row has,
-// sums lie where stages have been: those of a cluster, when all its steps are done, over all of them;
-// those of other blocks over the last stage of a part.
-constexpr int OWN_ROWS = ROWS <= 32 ? ROWS : ROWS == 64 && SPLITS == 1 ? 16 : 0;
+// sums lie where stages have been: over the last stage of a part where IS_EVEN, and otherwise over all
+// of them, when all steps are done.
+constexpr int OWN_ROWS = ROWS <= 32 ? ROWS : ROWS == 64 && IS_EVEN ? 16 : 0;
 constexpr int SUM_STRIDE = BLOCK_N + 4;  // 4: lanes of a warp write to banks of their own
 constexpr int ROW_SUMS = WARPS_K * SUM_STRIDE;
 
@@ -36,21 +36,24 @@ struct Shared {
 // or it would take the phase before the last for the next.
 static_assert(STAGES % WARPS_K == 0, "a stage is always the same group's");
 
-// What the bringers bring: a thread each, of warps of their own, since one alone would be late.
+// What the bringers bring. Each is a thread of a warp of its own: two take turns in the steps of the
+// weights, where one alone would be late, and one brings x.
 struct Operands {
   const uint4* W_packed;
   const SCALE_T* scales;
   const ZERO_T* zeros;
   unsigned char* x_image;
 };
-enum Bringer { OF_WORDS, OF_SCALES, OF_X, BRINGERS };
-__device__ inline bool is_bringer(Bringer of) {
-  return threadIdx.x == WORKER_THREADS + of * WARP_SIZE;
+constexpr int OF_X = 2;
+__device__ inline bool is_bringer(int number) {
+  return threadIdx.x == WORKER_THREADS + number * WARP_SIZE;
 }
+__device__ inline bool is_bringer_of_weights() { return is_bringer(0) || is_bringer(1); }
+__device__ inline bool is_own_turn(int step) { return is_bringer(step % 2); }
 
 __device__ inline void make_barriers(Shared& shared) {
   for (int stage = 0; stage < STAGES; ++stage) {
-    barrier_init(&shared.full[stage], BRINGERS);
+    barrier_init(&shared.full[stage], 2);  // weights and x
     barrier_init(&shared.empty[stage], WARPS_N * WARP_SIZE);
   }
   barrier_init(&shared.left, WORKERS);
@@ -91,37 +94,27 @@ __device__ inline int first_of_group(int begin, int group) {
   return begin + (group + WARPS_K - begin % WARPS_K) % WARPS_K;
 }
 
-__device__ inline void bring_words(Shared& shared, Range left, const Problem& of,
-                                   const uint4* W_packed) {
+__device__ inline void bring_weights(Shared& shared, Range left, const Problem& of,
+                                     const Operands& from) {
   Part part;
   for (int step = 0; left.first < left.end; left.end -= part.steps) {
     part = last_part(left, of);
-    for (int i = 0; i < part.steps; ++i, ++step) {
-      Stage& to = empty_stage(shared, step);
-      uint64_t* full = &shared.full[step % STAGES];
-      const size_t first_row = static_cast<size_t>(part.first_step + i) * of.N + part.first_n;
-      barrier_arrive_expecting(full, part.rows * ROW_BYTES);
-      bulk_copy_once(to.words, &W_packed[first_row * 4], part.rows * ROW_BYTES, full);
-    }
-  }
-}
-
-__device__ inline void bring_scales(Shared& shared, Range left, const Problem& of,
-                                    const SCALE_T* scales, const ZERO_T* zeros) {
-  Part part;
-  for (int step = 0; left.first < left.end; left.end -= part.steps) {
-    part = last_part(left, of);
+    const int word_bytes = part.rows * ROW_BYTES;
     const int scale_bytes = HAS_SCALES ? part.rows * sizeof(SCALE_T) : 0;
     const int zero_bytes = HAS_ZEROS ? part.rows * sizeof(ZERO_T) : 0;
+    #pragma unroll 1
     for (int place = part.first_step; place < part.first_step + part.steps; ++place, ++step) {
+      if (!is_own_turn(step)) continue;
       Stage& to = empty_stage(shared, step);
       uint64_t* full = &shared.full[step % STAGES];
-      barrier_arrive_expecting(full, PARTS * (scale_bytes + zero_bytes));
+      const size_t first_row = static_cast<size_t>(place) * of.N + part.first_n;
+      barrier_arrive_expecting(full, word_bytes + PARTS * (scale_bytes + zero_bytes));
+      bulk_copy_once(to.words, &from.W_packed[first_row * 4], word_bytes, full);
       for (int i = 0; i < PARTS; ++i) {
         const int group = PARTS == 1 ? place / STEPS_PER_GROUP : place * PARTS + i;
         const size_t first = static_cast<size_t>(group) * of.N + part.first_n;
-        if (HAS_SCALES) bulk_copy(to.scales[i], &scales[first], scale_bytes, full);
-        if (HAS_ZEROS) bulk_copy(to.zeros[i], &zeros[first], zero_bytes, full);
+        if (HAS_SCALES) bulk_copy(to.scales[i], &from.scales[first], scale_bytes, full);
+        if (HAS_ZEROS) bulk_copy(to.zeros[i], &from.zeros[first], zero_bytes, full);
       }
     }
   }
@@ -135,6 +128,7 @@ __device__ inline void bring_x(Shared& shared, Range left, const Problem& of,
     part = last_part(left, of);
     const size_t first = static_cast<size_t>(part.row_block) * of.steps + part.first_step;
     if (step == 0) wait_for_kernel_before();
+    #pragma unroll 1
     for (int i = 0; i < part.steps; ++i, ++step) {
       Stage& to = empty_stage(shared, step);
       uint64_t* full = &shared.full[step % STAGES];

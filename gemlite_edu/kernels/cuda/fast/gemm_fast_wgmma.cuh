@@ -4,7 +4,7 @@
 #include "wgmma.cuh"
 
 static_assert(TILES == 1 && WARPS_N % 4 == 0, "four warps make 64 rows of W for a wgmma");
-constexpr int BUFFERS = ROWS == 256 ? 2 : 4;  // planes of weights that wgmma reads at once
+constexpr int BUFFERS = ROWS == 128 && WORKERS == 16 ? 2 : 4;  // planes that wgmma reads at once
 
 // By which rows g and g + 8 of W make weights of codes: scale * (code - base) + shift.
 struct Scaling {

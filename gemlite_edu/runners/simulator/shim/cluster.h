@@ -3,6 +3,7 @@
 #include "cuda_runtime.h"
 
 inline void cluster_arrive() {}
+inline void cluster_arrive_unordered() {}
 inline void cluster_wait() { sim_barrier(); }
 template <typename T>
 T* in_block(T* shared, int) { return shared; }
