@@ -11,8 +11,8 @@ from gemlite_edu.kernels.gemm_fast import best_cut
 from gemlite_edu.kernels.machine import H200
 
 _HALVES = Types(*[torch.float16] * len(Types._fields))
-_COST_OF_A_US = 37_000  # units of a cut's `cost` that pass in a microsecond
-_STEP_SCALES = {8: 0.55, 4: 1.0, 2: 1.85}  # {nbits: duration of a step, relative to 4 bits}
+_COST_OF_A_US = 38_500  # units of a cut's `cost` that pass in a microsecond
+_STEP_SCALES = {8: 0.54, 4: 1.0, 2: 1.75}  # {nbits: duration of a step, relative to 4 bits}
 _BYTES_BESIDE_A_CUT = 3.0e6  # bytes of x, its image and y that pass in a microsecond
 _MULTIPLY_ADDS_OF_A_US, _BYTES_OF_A_US = 424e6, 3.33e6
 _STARTS_US = {"fused": 0.5, "dense": 5.0}  # a cut's cost already has the start of each turn
