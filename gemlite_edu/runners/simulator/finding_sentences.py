@@ -147,9 +147,12 @@ def _left(found):
 
 
 def _barriers(found):
+    another = f"({_line(found.other_place)})"
+    if found.place == found.other_place:
+        another = "on this line, or in another call of the function that this line is in"
     return (
         f"{found.who} waits at a __syncthreads while thread {found.other_thread} waits at another "
-        f"({_line(found.other_place)}): all threads must come to the same one"
+        f"{another}: all threads must come to the same one"
     )
 
 

@@ -13,7 +13,7 @@ from collections import Counter
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.machine import STATIC_SHARED_BYTES
 from gemlite_edu.runners.simulator.program_order import JUMP, program_order
-from gemlite_edu.runners.simulator.source_lines import lines_of, run_tool
+from gemlite_edu.runners.simulator.source_lines import lines_and_calls_of, run_tool
 from gemlite_edu.runners.simulator.undefined_checks import without_checks
 from gemlite_edu.runners.simulator.variables import demangled, variables_of
 
@@ -39,6 +39,7 @@ _SHARED_SECTION = re.compile(
 _ARRAY_END = re.compile(r"^\s+\.(?:zero|skip|space)\s+\d+.*$", re.MULTILINE)
 _CONSTANTS = re.compile(r" sim_constant +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+) ")
 _SITE = re.compile(r"([0-9a-f]+) .* sim_site_(\d+)_(\w+?)_(\d+)_(\d+)_(\d+)$", re.MULTILINE)
+_BARRIERS = ("barrier", "count_barrier")  # of which two calls on one line are two
 _DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays besides static ones
 
 # The flags optimize as for a plain run, except where that would change or merge accesses unlike a
@@ -147,13 +148,17 @@ def write_sites(library, dynamic_name, shim):
     }
     addresses = {number: site[0] for number, site in found.items()} | {0: 0}
     sites = sorted(found.values())
-    lines = lines_of(library, [address for address, *_ in sites], shim)
-    numbers = {line: number for number, line in enumerate(dict.fromkeys(lines))}
+    lines, calls = lines_and_calls_of(library, [address for address, *_ in sites], shim)
+    places = [
+        call if what in _BARRIERS else line
+        for line, call, (_, what, *_) in zip(lines, calls, sites, strict=True)
+    ]
+    numbers = {place: number for number, place in enumerate(dict.fromkeys(places))}
     arrays = _shared_arrays(symbols, dynamic_name)
     rows = [
-        f"site {address:x} {numbers[line]} {int(what == 'lead')} "
+        f"site {address:x} {numbers[place]} {int(what == 'lead')} "
         f"{addresses.get(after, 0):x} {addresses.get(following, 0):x} {rank}"
-        for (address, what, after, following, rank), line in zip(sites, lines, strict=True)
+        for (address, what, after, following, rank), place in zip(sites, places, strict=True)
     ]
     _check_static_size(arrays)
     rows += [f"array {at} {size} {kind}" for at, size, kind, _ in arrays]

@@ -19,6 +19,16 @@ def lines_of(library, sites, shim):
     return [frames[0][1] if frames else "" for frames in frames_of(library, sites, shim)]
 
 
+def lines_and_calls_of(library, sites, shim):
+    """`lines_of`, and for each site what tells its call from others of the text.
+
+    Two calls may stand on one line, and one line may be in a function that is called twice.
+    """
+    frames = _frames_of(library, sites, shim)
+    lines = [_line(own[0][1]) if own else "" for own in frames]
+    return lines, [tuple(place for _, place in own) for own in frames]
+
+
 def frames_of(library, sites, shim):
     """The functions around each site that are not the simulator's own, as (name, "file:line").
 
@@ -26,13 +36,21 @@ def frames_of(library, sites, shim):
     library; the line of a call is that of the byte before. shim: the folder of the simulator's own
     headers.
     """
+    return [
+        [(_short(name), _line(place)) for name, place in frames]
+        for frames in _frames_of(library, sites, shim)
+    ]
+
+
+def _frames_of(library, sites, shim):
+    """Of each site [(name, place)], both as addr2line prints them."""
     addresses = "".join(f"{site - 1:x}\n" for site in sites)
     answer = run_tool("addr2line", "-i", "-f", "-C", "-a", "-e", library, text=addresses)
     found = []
     for frames in re.split(r"^0x[0-9a-f]+\n", answer, flags=re.MULTILINE)[1:]:
         names, places = frames.splitlines()[::2], frames.splitlines()[1::2]
         own = [
-            (_short(name), _without_folder(place.partition(" (discriminator")[0]))
+            (name, place)
             for name, place in zip(names, places, strict=True)
             if not (place.startswith(str(shim)) or _COPY.search(name))
         ]
@@ -49,6 +67,10 @@ def _short(name):
     return found[1].rpartition("::")[2] if found else name
 
 
-def _without_folder(place):
-    file, _, line = place.rpartition(":")
+def _line(place):
+    """
+    >>> _line("/tmp/kernel.cpp:7 (discriminator 2)")
+    'kernel.cpp:7'
+    """
+    file, _, line = place.partition(" (discriminator")[0].rpartition(":")
     return f"{file.rpartition('/')[2]}:{line}" if file else ""

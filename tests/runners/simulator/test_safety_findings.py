@@ -692,6 +692,23 @@ def test_lanes_that_wait_at_two_barriers(inspect, statements, words, options):
     assert len(set(re.findall(r"thread (\d+)", finding.sentence))) == 2
 
 
+MEET = "__device__ void meet() {\n  __syncthreads(); // HERE\n}"
+
+
+def test_lanes_that_wait_in_two_calls_of_a_function(inspect):
+    statements = "if (t < 32) {\n  meet();\n  y[t] = 2;\n} else {\n  meet();\n  y[t] = x[t];\n}"
+    report, text = inspect(statements, before=MEET)
+    (finding,) = report.findings
+    assert finding.place == place(text, "HERE")
+    assert "waits at another on this line, or in another call of the function" in finding.sentence
+
+
+def test_all_lanes_may_wait_in_one_call_after_the_other(inspect):
+    statements = "meet();\nfor (int i = 0; i < 3; ++i) meet();\nif (t < 32) y[t] = 2;\nmeet();"
+    report, _ = inspect(f"{WRITTEN}\n{statements}", before=MEET)
+    assert not report.findings
+
+
 WAITS_FOR_EVER = {
     "shuffle in an if": (
         f"{WRITTEN}\nif (t < 16)\n  y[t] = __shfl_sync(0xFFFFFFFFu, x[t], 3); // HERE",
