@@ -20,6 +20,7 @@ __device__ inline void group_hold(float& value) { asm volatile("" : "+f"(value):
 __device__ inline void group_hold(half2& pair) {
   asm volatile("" : "+r"(reinterpret_cast<uint32_t&>(pair))::"memory");
 }
+
 // B, in pieces of 8 rows x 16 bytes: counted in 16 bytes of shared memory. The rank in a cluster is
 // left out, and all lanes hold the same, so that the compiler may know it.
 using GroupOperand = uint32_t;
