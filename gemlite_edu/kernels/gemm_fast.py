@@ -16,7 +16,7 @@ LEAST_PART = 32  # of the codes of a step, those that share a scale
 N_TILE = 8  # outputs whose scales fill whole 16-byte pieces of a bulk copy
 LONGEST_K = 2**26  # the kernels that arrange x count threads in 32 bits
 
-_BRINGERS = 4  # producer warps: two for weights, one for x, one for the flag of sums that are left
+_BRINGERS = 4  # producer warps: two for weights, one for x, one for the flag of what a block leaves
 _ROW_BYTES, _BARRIER_BYTES, _STAGE_ALIGNMENT = 64, 16, 128  # words of a step; barriers of a stage
 _LEFT_BYTES = 8  # the barrier for what a block leaves
 _MOST_STAGES = 16

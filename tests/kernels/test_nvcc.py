@@ -278,6 +278,23 @@ def test_no_wgmma_waits_for_another(build, said):
     assert "C75" not in of_build, of_build
 
 
+def shares_registers(build):
+    """True if some of the build's warps take registers that others give: gemm_fast.cuh."""
+    of = dict(build.defines)
+    if build.entry != "gemm":
+        return False
+    return of["ROWS"] * of["WARPS_N"] * of["TILES"] * 16 == 32768 or of["TILES"] == 2
+
+
+@pytest.mark.parametrize("build", filter(shares_registers, BUILDS_OF_THE_FAST_GEMM), ids=str)
+def test_a_block_begins_with_the_registers_that_its_warps_share_out(build, said):
+    """With fewer, those that take registers would wait for ever."""
+    of = dict(build.defines)
+    threads = 32 * (of["WARPS_N"] * of["WARPS_K"] + 4)
+    (registers,) = map(int, re.findall(r"Used (\d+) registers", said[build, WITH_WGMMA]))
+    assert registers == 2**16 // threads // 8 * 8
+
+
 @pytest.mark.parametrize("build", BUILDS_OF_THE_FAST_TERNARY_GEMM, ids=str)
 def test_registers_hold_as_many_blocks_as_a_cut_counts(build, said):
     names = ("TOKENS", "WARPGROUPS", "TILES", "BLOCK_K", "SPLITS")

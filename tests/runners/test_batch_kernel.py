@@ -133,7 +133,7 @@ def shares(launch, tiles, steps):
     """{step of all tiles: how many blocks take it}, as range_of of gemm_fast.cuh says."""
     splits, blocks, taken = launch.cluster, launch.grid[0], Counter()
     for block in range(blocks):
-        if splits > 1:
+        if not launch.defines["IS_EVEN"]:
             tile, split = divmod(block, splits)
             first = tile * steps + steps * split // splits
             end = tile * steps + steps * (split + 1) // splits

@@ -147,13 +147,10 @@ def _left(found):
 
 
 def _barriers(found):
-    another = f"({_line(found.other_place)})"
+    another = f"at another ({_line(found.other_place)}): all threads must come to the same one"
     if found.place == found.other_place:
-        another = "on this line, or in another call of the function that this line is in"
-    return (
-        f"{found.who} waits at a __syncthreads while thread {found.other_thread} waits at another "
-        f"{another}: all threads must come to the same one"
-    )
+        another = "there in another call of the function: all threads must come to the same call"
+    return f"{found.who} waits at a __syncthreads while thread {found.other_thread} waits {another}"
 
 
 def _line(place):

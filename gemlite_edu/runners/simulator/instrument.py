@@ -39,7 +39,7 @@ _SHARED_SECTION = re.compile(
 _ARRAY_END = re.compile(r"^\s+\.(?:zero|skip|space)\s+\d+.*$", re.MULTILINE)
 _CONSTANTS = re.compile(r" sim_constant +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+) ")
 _SITE = re.compile(r"([0-9a-f]+) .* sim_site_(\d+)_(\w+?)_(\d+)_(\d+)_(\d+)$", re.MULTILINE)
-_BARRIERS = ("barrier", "count_barrier")  # of which two calls on one line are two
+_BARRIERS = ("barrier", "count_barrier")  # told apart by all calls that lead to them
 _DYNAMIC, _NOT_SHARED = 1, 2  # kinds of arrays besides static ones
 
 # The flags optimize as for a plain run, except where that would change or merge accesses unlike a

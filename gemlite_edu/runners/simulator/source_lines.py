@@ -20,9 +20,9 @@ def lines_of(library, sites, shim):
 
 
 def lines_and_calls_of(library, sites, shim):
-    """`lines_of`, and for each site what tells its call from others of the text.
+    """`lines_of`, and for each site the places of all inlined calls that lead to it.
 
-    Two calls may stand on one line, and one line may be in a function that is called twice.
+    They differ where the line is in a function that is called twice.
     """
     frames = _frames_of(library, sites, shim)
     lines = [_line(own[0][1]) if own else "" for own in frames]

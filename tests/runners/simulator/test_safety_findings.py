@@ -700,7 +700,7 @@ def test_lanes_that_wait_in_two_calls_of_a_function(inspect):
     report, text = inspect(statements, before=MEET)
     (finding,) = report.findings
     assert finding.place == place(text, "HERE")
-    assert "waits at another on this line, or in another call of the function" in finding.sentence
+    assert "waits there in another call of the function" in finding.sentence
 
 
 def test_all_lanes_may_wait_in_one_call_after_the_other(inspect):

@@ -14,7 +14,8 @@
 // stand in a row, which the blocks of the grid share out evenly, so that one may begin or end within a
 // tile (gemm_fast_parts.cuh). Otherwise SPLITS blocks share out a tile (gemm_fast_tile.cuh). WARPS_K
 // groups of WARPS_N warps take turns in a block's steps, of which each warp multiplies 16 * TILES rows
-// of W; four more warps bring what they need.
+// of W. A thread of each of three more warps brings what they need; a fourth tells what a block leaves,
+// and makes them four, which registers.cuh asks for.
 // claim: shared_bytes conflict-free
 #pragma once
 #include <cuda_bf16.h>
@@ -32,11 +33,15 @@ constexpr int FIELDS = PLANES / 2;                                 // codes of a
 constexpr int PART = GROUP_SIZE < TILE_K ? GROUP_SIZE : TILE_K;    // of a step, with one scale
 constexpr int PARTS = TILE_K / PART, STEPS_PER_GROUP = GROUP_SIZE / PART;
 constexpr int WORKERS = WARPS_N * WARPS_K, WORKER_THREADS = WORKERS * WARP_SIZE;
-constexpr int THREADS = WORKER_THREADS + 4 * WARP_SIZE;
+constexpr int BRINGER_THREADS = 4 * WARP_SIZE, THREADS = WORKER_THREADS + BRINGER_THREADS;
 constexpr int BLOCK_N = 16 * TILES * WARPS_N, COLUMNS = ROWS / 8;  // tensor-core columns of y^T
-// Workers with the most sums need more registers than all threads of a block can have alike.
+// Workers of a tile of 32768 outputs, and those with two tiles of W a warp, need more registers than all
+// threads of a block can have alike.
 constexpr bool NEED_MORE = ROWS * BLOCK_N == 32768 || TILES == 2;
 constexpr int MORE_REGISTERS = WORKERS == 16 ? 112 : 232, FEW_REGISTERS = WORKERS == 16 ? 32 : 40;
+constexpr int EVEN_REGISTERS = 65536 / THREADS / 8 * 8;
+static_assert(WORKER_THREADS * MORE_REGISTERS + BRINGER_THREADS * FEW_REGISTERS ==
+                      THREADS * EVEN_REGISTERS || !NEED_MORE, "workers take what bringers give");
 constexpr float OFFSET = offset_of(0);
 static_assert(offset_of(FIELDS - 1) == OFFSET, "an offset that is the same for all fields");
 

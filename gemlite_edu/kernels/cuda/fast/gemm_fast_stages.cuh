@@ -76,7 +76,9 @@ __device__ inline void clear_rows_beyond(Shared& shared, Range own, const Proble
   let_copies_follow();
 }
 
-// The stage of a step, once what it held before was used.
+// The stage of a step, once what it held before was used. Where STAGES are odd, a thread that brings
+// weights skips every other phase of a stage. Then there is one group, which gives stages back in the
+// order of steps: by the step before, for which the thread has waited, the skipped phase has ended.
 __device__ inline Stage& empty_stage(Shared& shared, int step) {
   if (step >= STAGES) barrier_wait(&shared.empty[step % STAGES], step / STAGES - 1);
   return shared.stages[step % STAGES];

@@ -1,5 +1,5 @@
-// The part of gemm_fast.cuh for a tile of y that SPLITS blocks share out along K: one by itself, or
-// those of a cluster. Each hands the sums of row m of the tile to block m % SPLITS, which finishes it.
+// The part of gemm_fast.cuh for a tile of y that SPLITS blocks share out along K: a single block, or those
+// of a cluster. Each hands the sums of row m of the tile to block m % SPLITS, which finishes that row.
 #pragma once
 
 static_assert(OWN_ROWS > 0 || ROWS * ROW_SUMS * sizeof(float) <= sizeof(Stage[STAGES]),
@@ -22,8 +22,9 @@ __device__ inline void hand_out(Shared& shared, const Totals& totals, Worker own
   }
 }
 
-// A barrier in two halves, of all threads of a cluster or of one block's workers. What was written
-// before is there behind it; where the first half orders nothing, all blocks have begun.
+// A barrier in two halves: of all threads of a cluster, or else of a block's workers. Behind `wait` a
+// thread sees what the others wrote before `arrive`; behind `arrive_unordered` and `wait` it knows only
+// that they have begun.
 __device__ inline void arrive() {
   if (SPLITS > 1) cluster_arrive();
 }
@@ -38,7 +39,7 @@ __device__ inline void wait() {
   }
 }
 
-// Until then, stages lie where the room is, or another block has not begun.
+// Before it, stages may lie where the room is, or another block of the cluster may not have begun.
 __device__ inline void wait_for_room() {
   if (OWN_ROWS == 0) arrive();
   wait();

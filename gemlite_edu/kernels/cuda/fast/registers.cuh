@@ -1,5 +1,5 @@
-// How many registers a thread has from then on: four warps, all of whose threads call it, take what
-// others of their block have given. Hopper and later.
+// Change how many registers each thread of four neighbouring warps has; all their threads call it.
+// take_registers waits until other warps of the block have given enough. Hopper and later.
 #pragma once
 
 #ifdef __CUDACC__

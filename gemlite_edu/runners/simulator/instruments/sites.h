@@ -23,7 +23,7 @@ struct Variable {
 struct Sites {
   uintptr_t library = 0;            // where the kernel's library was loaded
   std::vector<uintptr_t> returns;   // address after each call, rising, relative to the library
-  std::vector<int> line;            // of each call: a number for its line, or for a barrier itself
+  std::vector<int> line;  // of each call: a number for its line; of a barrier, for all calls to it
   std::vector<bool> leads;          // a basic block begins here, with an access
   std::vector<uintptr_t> loop_end;  // as `returns`, behind the innermost loop; 0 if there is none
   std::vector<unsigned> rank;       // in which order the calls are run, see program_order.py
