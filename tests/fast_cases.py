@@ -141,10 +141,20 @@ FACTORS_ON_A_GPU = FACTORS | {
 }
 
 
+THREE_TILES = [  # a warp computes so many
+    Case(8, 5, 85, 1100, 64, machine=FEW_BLOCKS),
+    Case(4, 1, 92, 6200, machine=FEW_BLOCKS),
+    Case(4, 3, 85, 1100, 64, BF16, FRACTIONS, machine=FEW_BLOCKS),
+    Case(2, 4, 81, 1500, machine=FEW_BLOCKS),
+    Case(1, 2, 96, 2000, None, BF16, machine=FEW_BLOCKS),
+]
+
+
 def all_cases(factors, seed=0):
     """Every case; another seed combines the values otherwise."""
     cases = [Case(**row) for row in pairwise(factors, seed)]
-    return [*cases, Case(4, 8, 100, 3000, machine=LITTLE_MEMORY), Case(8, 3, 40, 1100, 512)]
+    cases += [Case(4, 8, 100, 3000, machine=LITTLE_MEMORY), Case(8, 3, 40, 1100, 512)]
+    return cases + THREE_TILES
 
 
 CASES = all_cases(FACTORS, seed=35)  # each mistake of the tests shows in two of them at least

@@ -17,7 +17,7 @@ _SHORT_PART = 32
 
 # Registers set the limits.
 _WARPS_OF_ONE_TILE = {8: 32, 7: 16, 6: 24, 5: 16, 4: 32, 3: 24, 2: 16, 1: 16}
-_WARPS_OF_TWO_TILES = 16
+_WARPS_OF_MORE_TILES = 16
 _MORE_WARPS_OF_LONG_PARTS = (3, 6)
 _ONE_TILE_ONLY = (5, 7)
 
@@ -89,12 +89,21 @@ class FastWeights:
         return min(self.group_size or self.step, self.step)
 
     def most_tiles(self, rows):
-        """Tensor-core tiles of 16 outputs for which a warp has registers, for rows of x: 1 or 2."""
+        """Tensor-core tiles of 16 outputs for which a warp has registers, for rows of x: 1 to 3."""
         is_arithmetic_of_6_bits = self.nbits == 6 and not self.hole_bytes
         if self.nbits in _ONE_TILE_ONLY or is_arithmetic_of_6_bits or (self.nbits, rows) == (3, 8):
             return 1
+        if self._has_registers_for_three(rows):
+            return 3
         most_parts = 2 if self.nbits == 3 or rows == 8 else 4
         return 2 if self.part >= _SHORT_PART and self.step <= most_parts * self.part else 1
+
+    def _has_registers_for_three(self, rows):
+        has_one_part = self.step == self.part
+        is_narrow_table = self.nbits <= 2 and self.hole_bytes
+        is_of_whole_words = self.nbits in (8, 4, 2, 1) and not is_narrow_table
+        most_rows = 8 if self.nbits == 8 and has_one_part else 4
+        return is_of_whole_words and self.step <= 2 * self.part and rows <= most_rows
 
     @property
     def text(self):
@@ -103,8 +112,8 @@ class FastWeights:
 
     def warps(self, tiles):
         """Warps per block if each computes so many tiles; a launch uses fewer when K is short."""
-        if tiles == 2:
-            return _WARPS_OF_TWO_TILES
+        if tiles > 1:
+            return _WARPS_OF_MORE_TILES
         has_many_scales = self.part < _SHORT_PART and self.nbits < 8
         in_16_warps = self.nbits in _MORE_WARPS_OF_LONG_PARTS and self.step > 2 * self.part
         most = 16 if in_16_warps else _WARPS_OF_ONE_TILE[self.nbits]

@@ -185,17 +185,27 @@ def _starts_early(bytes_of_W, machine):
 
 
 def _tiles_of_a_warp(N, K, rows, weights, multiprocessors):
-    """Tensor-core tiles that a warp computes at once: with two it reads x half as often.
+    """Tensor-core tiles that a warp computes at once: with more of them it reads x less often.
 
-    Two, unless a block would then compute more outputs than with one, for a table more than a
-    seventh, or a warp with little to read of x would have no second step to load while it computes
-    the first.
+    Of two and three, those with which a block computes fewest outputs. One, if a block would then
+    compute fewer, for a table by more than a seventh; or if a warp with one row of x, which is
+    little to read, would have fewer steps than tiles. Three share so much of a table's decoding
+    that they need no more steps.
     """
-    turns_of_one, turns_of_two = (-(-N // (16 * tiles * multiprocessors)) for tiles in (1, 2))
     steps = -(-K // weights.step)
-    is_even = 2 * turns_of_two <= turns_of_one * (8 / 7 if weights.hole_bytes else 1)
-    is_worth_it = rows > 1 or turns_of_two * steps >= 2 * min(weights.warps(2), steps)
-    return weights.most_tiles(rows) if is_even and is_worth_it else 1
+
+    def turns(tiles):
+        return -(-N // (16 * tiles * multiprocessors))
+
+    def has_steps(tiles):
+        is_shared = rows > 1 or (weights.hole_bytes and tiles == 3)
+        return is_shared or turns(tiles) * steps >= tiles * min(weights.warps(tiles), steps)
+
+    most = weights.most_tiles(rows)
+    choices = [tiles for tiles in (2, 3) if tiles <= most and has_steps(tiles)]
+    tiles = min(choices, key=lambda tiles: tiles * turns(tiles), default=1)
+    tolerance = 8 / 7 if weights.hole_bytes else 1
+    return tiles if tiles * turns(tiles) <= turns(1) * tolerance else 1
 
 
 class _Need(NamedTuple):

@@ -32,10 +32,13 @@ constexpr unsigned COUNT = 1u << W_NBITS;
 __shared__ uint4 table[COUNT * COUNT][8];
 
 __device__ void finish_pairs(const float* levels) {{
-  for (unsigned i = threadIdx.x; i < COUNT * COUNT * 8; i += blockDim.x) {{
-    const float low = levels[i / 8 % COUNT % {count}], high = levels[i / 8 / COUNT % {count}];
+  for (unsigned i = threadIdx.x; i < COUNT * COUNT * 2; i += blockDim.x) {{
+    const float low = levels[i / 2 % COUNT % {count}], high = levels[i / 2 / COUNT % {count}];
     const uint32_t both = as_bits(__floats2half2_rn(low, high));
-    table[i / 8][i % 8] = make_uint4(both, both, both, both);
+    #pragma unroll
+    for (unsigned j = 0; j < 8; j += 2) {{
+      table[i / 2][i % 8 ^ j] = make_uint4(both, both, both, both);
+    }}
   }}
 }}
 """
@@ -71,9 +74,12 @@ _FINISH_LEVELS = """
 __shared__ uint4 table[256][8];
 
 __device__ void finish_pairs(const float* levels) {{
-  for (unsigned i = threadIdx.x; i < 256 * 8; i += blockDim.x) {{
-    const uint32_t level = as_bits(__float2half2_rn(levels[i / 8 % {count}]));
-    table[i / 8][i % 8] = make_uint4(level, level, level, level);
+  for (unsigned i = threadIdx.x; i < 256 * 2; i += blockDim.x) {{
+    const uint32_t level = as_bits(__float2half2_rn(levels[i / 2 % {count}]));
+    #pragma unroll
+    for (unsigned j = 0; j < 8; j += 2) {{
+      table[i / 2][i % 8 ^ j] = make_uint4(level, level, level, level);
+    }}
   }}
 }}
 """

@@ -86,6 +86,7 @@ FAST_EDGES = [
     dict(M=9, N=130, least_K=300, group_size=None, x_dtype=fast_cases.BF16),
     dict(M=8, N=100, least_K=3000, machine=fast_cases.LITTLE_MEMORY),
     dict(M=2, N=17, least_K=300, group_size=16),
+    dict(M=3, N=85, least_K=1000, machine=fast_cases.FEW_BLOCKS),
 ]
 SPARSE_FAST_EDGES = [
     dict(M=1, N=1, least_K=1, group_size=None),

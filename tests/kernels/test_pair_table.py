@@ -199,7 +199,7 @@ def test_an_inspection_finds_nothing_and_no_conflict(case):
 @both_kernels
 def test_a_table_that_nobody_fills_is_found(case):
     texts = pair_table(LEVELS)
-    texts["prepare_pairs"] = texts["prepare_pairs"].replace("table[i / 8][i % 8] = ", "")
+    texts["prepare_pairs"] = texts["prepare_pairs"].replace("table[i / 2][i % 8 ^ j] = ", "")
     kernel = case.load(replace=texts)
     report = kernel.inspect(**make_case(case).operands(case, kernel))
     assert any("no thread" in str(finding) for finding in report.findings), report.findings

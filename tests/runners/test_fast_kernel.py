@@ -16,6 +16,7 @@ from fast_cases import (
     FP16,
     MANY_BLOCKS,
     RANDOM,
+    THREE_TILES,
     Case,
     gets_it_wrong,
     inspect,
@@ -33,6 +34,7 @@ from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.fast_weights import FastWeights, Types
 from gemlite_edu.kernels.gemv_fast import plan_gemv
 from gemlite_edu.kernels.machine import Machine
+from gemlite_edu.kernels.pair_table import HOLE_BYTES
 from gemlite_edu.operators.weight import PackedWeight
 
 WIDTHS, PIECED = range(8, 0, -1), (7, 6, 5, 3)
@@ -71,13 +73,33 @@ def test_five_long_rows_of_x_take_two_passes():
         (1, 11008, 4, 32, 2),
         (8, 11008, 4, 32, 1),  # too few registers for the scales of 8 rows
         (1, 11008, 5, 128, 1),  # and for the words of 5 bits
-        (1, 5120, 4, 128, 1),  # 160 double tiles would take 132 blocks as long as 264
+        (1, 14336, 4, 128, 1),  # 448 double tiles would take 132 blocks as long as 528
+        (4, 5120, 4, 128, 3),  # 107 triple tiles take them as long as 320 single ones
+        (1, 5120, 4, 128, 1),  # but each of 16 warps would have two or three steps of 128
+        (1, 5120, 8, 128, 3),
+        (8, 5120, 8, 128, 3),
+        (8, 5120, 4, 128, 1),  # too few registers for the sums of 8 rows
+        (4, 5120, 4, 32, 1),
+        (4, 5120, 2, 128, 3),
+        (4, 5120, 3, 128, 1),
         (1, 4096, 3, 128, 1),  # each of 16 warps would have one step of 256
         (4, 4096, 3, 128, 2),
     ],
 )
-def test_a_warp_computes_two_tiles_where_that_is_sooner(M, N, nbits, group_size, tiles):
+def test_a_warp_computes_several_tiles_where_that_is_sooner(M, N, nbits, group_size, tiles):
     assert plan(M, N, 4096, nbits, group_size).defines["TILES"] == tiles
+
+
+@pytest.mark.parametrize("nbits, tiles", [(4, 3), (2, 1)])
+def test_three_tiles_share_the_decoding_of_a_table(nbits, tiles):
+    weights = FastWeights(nbits, 128, hole_bytes=HOLE_BYTES)
+    launch = plan_gemv(1, 5120, 1536, Types(FP16, FP16), weights, MANY_BLOCKS).product
+    assert launch.defines["TILES"] == tiles  # of two bits registers do not suffice
+
+
+def test_some_cases_are_launched_with_three_tiles():
+    of_three = [case for case in CASES if case.plan().product.defines["TILES"] == 3]
+    assert set(THREE_TILES) <= set(of_three)
 
 
 def test_a_block_has_no_more_warps_than_steps():

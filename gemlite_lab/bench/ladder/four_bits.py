@@ -100,7 +100,7 @@ _SHARED_X = Idea(
     "8 of the 14 requests of a step to global memory ask for x; they go.",
     edits=(
         (_FETCH_X, ""),
-        ("  __pipeline_wait_prior(0);\n  __syncthreads();\n  finish_with(place);\n\n", ""),
+        ("  __pipeline_wait_prior(0);\n  __syncthreads();\n\n", ""),
         ("add_step(now, x_shared,", "add_step(now, reinterpret_cast<const uint4*>(x),"),
         (
             "reinterpret_cast<float*>(&x_parts[steps * PARTS * ROWS])",

@@ -5,7 +5,7 @@
 //   Words, Step, load_step  what a lane reads of TILE_N outputs in a step, STEP along k
 //   bring_step              has L2 bring a step's words
 //   prepare_hole            hands the levels, null if there are none, to a text that prepares a table:
-//                           what it returns is for finish_with
+//                           what it returns is for finish_before_x
 //   XPart, prepare_x        what is to be known of x in a part of a step, and what finds it out
 //   Totals, add_step        what a lane adds up of its outputs, and a step's share of it
 //   hand_in                 writes totals to a warp's (TILE_N, ROWS) in shared memory, and clears them
@@ -15,6 +15,18 @@
 // meets in shared memory at the end.
 #pragma once
 #include "early.cuh"
+#include "levels.cuh"
+
+// Makes a table of the levels, while x, whose copies are one batch behind theirs, is on its way. All
+// threads of a block call it; the table is there for them after their next __syncthreads.
+template <typename Place>
+__device__ inline void finish_before_x(Place place) {
+  if constexpr (Finishes<Place>::value) {
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    finish_pairs(place);
+  }
+}
 
 __global__ void __launch_bounds__(THREADS)
 gemv(const X_T* x, const Words* W_packed, const SCALE_T* scales, const ZERO_T* zeros,
@@ -30,13 +42,13 @@ gemv(const X_T* x, const Words* W_packed, const SCALE_T* scales, const ZERO_T* z
   let_next_kernel_begin();
   bring_step(W_packed, N, steps, block * TILE_N, warp_id);
   wait_for_kernel_before();
+  const auto place = prepare_hole(levels);  // behind x or weights the levels would come late
   fetch_x(x + static_cast<size_t>(first_m) * K, x_shared, M - first_m, K, steps * STEP);
-  const auto place = prepare_hole(levels);  // behind the first weights they would come late
   int tile = block, step = warp_id;
   Step next = load_step(W_packed, scales, zeros, N, steps, tile * TILE_N, step);
+  finish_before_x(place);
   prepare_x(x_shared, x_parts, steps * STEP);
   __syncthreads();
-  finish_with(place);
 
   float* own_partial = &partial[warp_id * TILE_N * ROWS];
   Totals totals = {};

@@ -35,7 +35,7 @@ __device__ inline float sum_of_part(float value) {
 
 __device__ inline auto prepare_hole(const float* levels) {
   const auto place = prepare_with(prepare_pairs, levels);
-  __pipeline_commit();
+  if (Finishes<decltype(place)>::value) __pipeline_commit();
   return place;
 }
 
