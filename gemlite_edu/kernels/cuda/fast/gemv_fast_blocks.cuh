@@ -46,7 +46,7 @@ gemv(const X_T* x, const Words* W_packed, const SCALE_T* scales, const ZERO_T* z
   fetch_x(x + static_cast<size_t>(first_m) * K, x_shared, M - first_m, K, steps * STEP);
   int tile = block, step = warp_id;
   Step next = load_step(W_packed, scales, zeros, N, steps, tile * TILE_N, step);
-  finish_before_x(place);
+  finish_before_x(place);  // if the codes are looked up
   prepare_x(x_shared, x_parts, steps * STEP);
   __syncthreads();
 
