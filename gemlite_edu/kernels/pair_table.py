@@ -71,8 +71,8 @@ __device__ half2 dequant_pair(InByte codes) {
 """
 _FINISH_LEVELS = """
 // The level of every byte that begins with a code, four copies in each vector: lane i has one in
-// bank i. What follows the code in its byte counts nothing. Eight neighbouring threads write to eight
-// vectors that share no bank.
+// bank i. What follows the code in its byte counts nothing. Eight neighbouring threads write to
+// eight vectors that share no bank.
 __shared__ uint4 table[256][8];
 
 __device__ void finish_pairs(const float* levels) {{

@@ -92,6 +92,7 @@ def _cases():
         close_rows.near_middles(),
         close_rows.rows_of_one_winner(),
         close_rows.huge_weights(),
+        close_rows.nearly_on_marks(),
         _real_rows(nbits=4),
         _real_rows(nbits=3),
     ]
@@ -121,9 +122,9 @@ def _inputs_of(case, element):
 
 
 def _alone(row):
-    """A copy of a row of a tensor, whose numbers lie as far apart, with zeros between them."""
+    """A copy of a row of a tensor, as far apart, behind a one and with ones between its numbers."""
     (step,) = row.stride()
-    copy = row.new_zeros(len(row) * step)[::step]
+    copy = row.new_ones(1 + len(row) * step)[1::step]
     return copy.copy_(row)
 
 

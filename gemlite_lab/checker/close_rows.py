@@ -12,6 +12,7 @@ import torch
 _DRAWN = 20_000  # rows, of which few are telling
 _UNITS = torch.tensor([-100.0, -60, -40, -21, -14, 0, 25, 60, 116])  # exponents of two
 _AT_LEAST = 2.0**-50  # of the sum of squares, by which telling errors differ
+_PART = 1e-3  # of the least error, by which those of one weight differ at least
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,15 @@ def rounded_products(rows=8):
 
 
 @cache
+def nearly_on_marks(rows=8):
+    """Rows of one weight so near to a mark of each scale that only differences tell them apart."""
+    generator = torch.Generator().manual_seed(4)
+    W = 1 + torch.rand(_DRAWN, 1, generator=generator)
+    codes = torch.randint(3, 127, (_DRAWN, 2), generator=generator)
+    return _telling("rows on marks", W, W / codes, rows, [_multiplied_out], _by_a_part)
+
+
+@cache
 def rounded_differences(rows=6):
     """Rows of one clipped weight, as far from the last marks of both scales as float32 can tell."""
     generator = torch.Generator().manual_seed(1)
@@ -160,17 +170,25 @@ def near_middles(rows=28):
     return _telling("rows next to middles", W, candidates, rows, wrong)
 
 
-def _telling(what, W, candidates, count, wrong_ways):
+def _by_a_part(W, best):
+    return best[:, 1] > (1 + _PART) * best[:, 0]
+
+
+def _by_much(W, best):
+    return best[:, 1] - best[:, 0] > _AT_LEAST * W.double().square().sum(1)
+
+
+def _telling(what, W, candidates, count, wrong_ways, differ=_by_much):
     """So many rows of one weight, for each wrong way as many that show it.
 
-    Rows on which right ways to compute an error disagree are left out. There is a third candidate,
-    far worse than both, before or behind them.
+    Rows on which right ways to compute an error disagree are left out, and those whose two least
+    errors do not `differ`. There is a third candidate, far worse than both, before or behind them.
     """
     candidates[::2] = candidates[::2].flip(1)
     candidates = torch.cat([100 * W, candidates], 1)
     right = errors(W, 8, candidates)
     index, best = right.argmin(1), right.sort(1).values
-    is_clear = best[:, 1] - best[:, 0] > _AT_LEAST * W.double().square().sum(1)
+    is_clear = differ(W, best)
     for way in (_by_reciprocal_of_float64, _by_half_added):
         is_clear &= errors(W, 8, candidates, way).argmin(1) == index
     kept = []
@@ -241,3 +259,8 @@ def _product_rounded(W, nbits, candidates):
 def _difference_rounded(W, nbits, candidates):
     off = W.double()[:, None] - _marks(W, nbits, candidates)
     return off.float().double().square().sum(2)
+
+
+def _multiplied_out(W, nbits, candidates):
+    marks = _marks(W, nbits, candidates)
+    return (W.double().square()[:, None] - 2 * W.double()[:, None] * marks + marks.square()).sum(2)

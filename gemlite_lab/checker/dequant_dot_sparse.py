@@ -4,6 +4,7 @@ An answer may read both x of a pair and multiply one by 0, or let its lanes dive
 and pass, with a line on the extra requests that they make to shared memory.
 """
 
+from dataclasses import replace
 from functools import cache, partial
 
 import torch
@@ -13,7 +14,11 @@ from gemlite_edu.packing import pack_sparse_1in2
 from gemlite_edu.runners.load import load
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exercise import Exercise, run_watched
-from gemlite_lab.checker.precise_cases import fine_sparse_gemv, precise_sparse_gemv
+from gemlite_lab.checker.precise_cases import (
+    fine_sparse_gemv,
+    hidden_sparse_gemv,
+    precise_sparse_gemv,
+)
 from gemlite_lab.checker.random_cases import random_sparse_gemv
 from gemlite_lab.checker.sparse_cases import (
     exact_sparse_gemv,
@@ -33,14 +38,17 @@ def _cases():
     shapes = ((33, 700), (2, 33), (2, 7))
     exact = [exact_sparse_gemv(*shape, seed) for seed, shape in enumerate(shapes)]
     exact += [fractional_sparse_gemv(33, 2, seed=4), precise_sparse_gemv(40, 300, seed=0)]
-    return [*exact, real_sparse_gemv(), random_sparse_gemv(), fine_sparse_gemv(seed=0)]
+    small = [fine_sparse_gemv(seed=0), hidden_sparse_gemv(9, 300, seed=0)]
+    return [*exact, real_sparse_gemv(), random_sparse_gemv(), *small]
 
 
 def _fresh(seed):
-    """Other numbers in the shape of the first case, and others of bfloat16 that almost cancel."""
+    """Other numbers in the shape of the first case, and others of bfloat16: such that almost
+    cancel, small ones, and large ones that meet pruned weights."""
     precise = partial(precise_sparse_gemv, 9, 300, dtype=torch.bfloat16)
     fine = partial(fine_sparse_gemv, dtype=torch.bfloat16)
-    makes = partial(exact_sparse_gemv, 33, 700), precise, fine
+    hidden = partial(hidden_sparse_gemv, 9, 300, dtype=torch.bfloat16)
+    makes = partial(exact_sparse_gemv, 33, 700), precise, fine, hidden
     return [case for make in makes for case in fresh(make, seed)]
 
 
@@ -50,6 +58,12 @@ def _expected(case):
     if case.is_exact:
         return right.to(case.x.dtype).half(), None
     return right, bounds.error_bound(case.x, W, case.x.dtype)
+
+
+def _without_what_all_prune(case):
+    """The case with 0 for each x that meets pruned weights alone."""
+    is_kept = case.kept.any(0)
+    return case if is_kept.all() else replace(case, x=torch.where(is_kept, case.x, 0))
 
 
 def _run(answer, case, device):
@@ -99,4 +113,5 @@ DEQUANT_DOT_SPARSE = Exercise(
     fresh=_fresh,
     expected=_expected,
     run=_run,
+    traps={"each x of pruned weights were 0": _without_what_all_prune},
 )

@@ -17,6 +17,7 @@ EXTREME_PRODUCTS = (
     (3, 33, 2**27 + 80, 3, 1),  # more than 2**31 bytes
     (4100, 24, 64, 1, 5),
     (40, 5000, 32, 6, 1),
+    (1, 122, 704, 1, 3),  # few rows, where the shape with the least padding loads more
 )
 ONE_OTHER_ARGUMENT = (  # each differs from the first in one, which (but K) changes its best shape
     *((70, 48, 32, 1, 2), (5, 48, 32, 1, 2), (70, 17, 32, 1, 2)),

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import torch
+
 from gemlite_lab.checker.exercise import tensors_of
 
 _ROWS_AHEAD, _COLUMNS_AHEAD = 1, 8
@@ -11,6 +13,12 @@ def as_parts(case, *names):
     """The case with these tensors (rows, columns) as parts of larger ones, which hold ones."""
     parts = {name: _as_part(getattr(case, name)) for name in names}
     return replace(case, label=f"{case.label}, {_listed(names)} a part of a larger tensor", **parts)
+
+
+def as_later_rows(case, *names):
+    """The case with these tensors as all rows but the first of others: contiguous, at an offset."""
+    laid = {name: torch.cat([getattr(case, name)[:1], getattr(case, name)])[1:] for name in names}
+    return replace(case, label=f"{case.label}, {_listed(names)} all later rows of a tensor", **laid)
 
 
 def as_transposes(case, *names):
@@ -31,7 +39,8 @@ def _listed(names):
 
 
 def _all_contiguous(case):
-    if all(tensor.is_contiguous() for tensor in tensors_of(case).values()):
+    tensors = tensors_of(case).values()
+    if all(tensor.is_contiguous() and not tensor.storage_offset() for tensor in tensors):
         return case
     laid = {name: tensor.contiguous().clone() for name, tensor in tensors_of(case).items()}
     return replace(case, **laid)

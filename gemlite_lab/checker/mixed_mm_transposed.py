@@ -25,10 +25,10 @@ _NAME = "mixed_mm_transposed"
 _SPARE = 6  # so that most wrong rows of scales exist, and differ from the right ones
 
 
-def _case(shape, group_size, blocks, chunks, *views, make=exact_int4, **how):
+def _case(shape, group_size, blocks, chunks, *views, make=exact_int4, spare=_SPARE, **how):
     config = dict(zip(("BLOCK_M", "BLOCK_N", "BLOCK_K"), blocks, strict=True))
     config |= {"chunks": chunks, "num_warps": 4, "num_stages": 1}
-    return make(shape, group_size, config, views, columns="N", spare=_SPARE, **how)
+    return make(shape, group_size, config, views, columns="N", spare=spare, **how)
 
 
 @cache
@@ -46,6 +46,7 @@ def _cases():
         _case((5, 40, 32), 32, (16, 32, 32), 2, make=random_int4),
         _case((1, 16, 24 * 16), 16, (16, 16, 16), 1, make=many_groups_int4),
         with_a_row_for_each_tile(_case((1, 192, 32), 32, (16, 32, 32), 3), 32),
+        _case((2, 40, 64), 32, (16, 32, 32), 2, spare=0),  # nothing behind the last group is there
     ]
 
 

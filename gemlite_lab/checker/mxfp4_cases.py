@@ -10,7 +10,7 @@ from functools import cache
 import torch
 
 from gemlite_lab.checker.exchanged import with_exchanges
-from gemlite_lab.checker.laid_otherwise import as_parts, as_transposes
+from gemlite_lab.checker.laid_otherwise import as_later_rows, as_parts, as_transposes
 from gemlite_lab.checker.usual_sizes import usual_sizes
 from gemlite_lab.lesson.real_layer import real_layer
 
@@ -112,9 +112,9 @@ def _middle_rolled(length):
 
 
 def _laid_otherwise():
-    """Cases whose w is no contiguous tensor."""
+    """Cases whose w is a part or a transpose of another tensor."""
     found = _drawn(torch.float32, 24, 64, (-2, 1, 3), seed=15)
-    return [lay(case, "w") for case in found for lay in (as_parts, as_transposes)]
+    return [lay(case, "w") for case in found for lay in (as_parts, as_transposes, as_later_rows)]
 
 
 def _one_weight():

@@ -8,7 +8,12 @@ from gemlite_edu.packing import pack_warped_int32
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import Exercise
-from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
+from gemlite_lab.checker.laid_otherwise import (
+    ALL_CONTIGUOUS,
+    as_later_rows,
+    as_parts,
+    as_transposes,
+)
 from gemlite_lab.checker.usual_sizes import usual_sizes
 
 _SHAPES = (  # nbits, N, K
@@ -33,9 +38,9 @@ def codes_cases():
 
 
 def _laid_otherwise():
-    """Cases whose W_q is no contiguous tensor; their K is not whole tiles."""
+    """Cases whose W_q is a part or a transpose of another tensor; their K is not whole tiles."""
     codes = cases.codes(4, 3, 300, seed=0)
-    return [as_parts(codes, "W_q"), as_transposes(codes, "W_q")]
+    return [lay(codes, "W_q") for lay in (as_parts, as_transposes, as_later_rows)]
 
 
 def _equal_codes():

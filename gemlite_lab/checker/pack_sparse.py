@@ -9,7 +9,12 @@ from gemlite_edu.packing import pack_sparse_1in2
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import Exercise
-from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
+from gemlite_lab.checker.laid_otherwise import (
+    ALL_CONTIGUOUS,
+    as_later_rows,
+    as_parts,
+    as_transposes,
+)
 from gemlite_lab.checker.sparse_cases import (
     NBITS,
     TILE,
@@ -37,12 +42,13 @@ def _cases():
 
 
 def _laid_otherwise():
-    """Cases whose inputs are no contiguous tensors; their K is not whole tiles."""
+    """Cases whose inputs are parts or transposes of other tensors; their K is not whole tiles."""
     case = sparse_codes(3, 300, seed=0)
     return [
         as_parts(case, "W_q", "kept"),
         as_transposes(as_parts(case, "W_q"), "kept"),
         as_transposes(case, "W_q"),
+        as_later_rows(case, "W_q", "kept"),
     ]
 
 

@@ -25,6 +25,8 @@ _EXACT = 2**24
 _FAR = 2**22  # a zero this far from the codes, times 3, is exact in float32
 _FAR_FOR_HALF = 2**15  # a half rounds such a zero, and does not make infinity of it
 _FURTHER = 2**20  # of two codes less such a zero, 16 bits do not keep the difference
+_BEYOND_INT = 3.0 * 2**30  # a zero that no 32-bit integer is
+_HIDDEN_X = 2.0**-12
 _GROUPS = 3  # of a case with fine scales
 
 
@@ -104,6 +106,22 @@ def fine_sparse_gemv(seed, dtype=torch.float16):
     case = fine_gemv(NBITS, seed, dtype)
     kept = sparse_codes(*case.W_q.shape, seed).kept
     return SparseGemvCase(**{**vars(case), "kept": kept})
+
+
+def hidden_sparse_gemv(N, K, seed, dtype=torch.float16):
+    """A `SparseGemvCase` in which small x meet kept weights, and large x only pruned ones.
+
+    All rows keep the same weights. Beside a large x float32 loses a small one. The zero-points of
+    the first two rows are beyond 32-bit integers.
+    """
+    case, drawn = exact_gemv(NBITS, N, K, seed), sparse_codes(N, K, seed)
+    W_q, zeros, kept = drawn.W_q.clone(), case.zeros.clone(), drawn.kept[:1].expand(N, K)
+    W_q[:2], zeros[:2] = 0, torch.tensor([[1.0], [-1.0]]) * _BEYOND_INT
+    scales = torch.cat([torch.tensor([[2.0**-32], [2.0**-31]]), case.scales[2:]])
+    large = torch.tensor(2.0**100 if dtype == torch.bfloat16 else 2.0**15)
+    x = torch.where(kept[0], case.x.float() * _HIDDEN_X, large).to(dtype)
+    label = f"{_label(x, N, K, dtype)}, large x of pruned weights"
+    return SparseGemvCase(label, NBITS, W_q, scales, zeros, x, True, kept.contiguous())
 
 
 def precise_grouped(case, seed, dtype=torch.float16):

@@ -8,7 +8,12 @@ import torch
 from gemlite_edu.numbers.activations import scale_activations_int8
 from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import FLOAT32_ROUNDING, CheckFailed, Exercise
-from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts, as_transposes
+from gemlite_lab.checker.laid_otherwise import (
+    ALL_CONTIGUOUS,
+    as_later_rows,
+    as_parts,
+    as_transposes,
+)
 from gemlite_lab.checker.usual_sizes import usual_sizes
 from gemlite_lab.lesson.real_layer import real_layer
 from gemlite_lab.sandbox.codes_of_nan import IntegerOfNaN, checked
@@ -135,9 +140,9 @@ def _middle_rolled(length):
 
 
 def _laid_otherwise():
-    """Cases whose x is no contiguous tensor."""
+    """Cases whose x is a part or a transpose of another tensor."""
     found = _exact(torch.float32, 24, (-2, 1, 3), seed=15)
-    return [lay(case, "x") for case in found for lay in (as_parts, as_transposes)]
+    return [lay(case, "x") for case in found for lay in (as_parts, as_transposes, as_later_rows)]
 
 
 def _real(x_dtype, tokens=8):

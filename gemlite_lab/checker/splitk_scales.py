@@ -30,9 +30,9 @@ from gemlite_lab.sandbox.triton_products import splitk_scales_sums
 _SPARE = 6  # so that most wrong rows of scales exist, and differ from the right ones
 
 
-def _case(splits, block_k, shape, group_size, *views, make=exact_int4, **how):
+def _case(splits, block_k, shape, group_size, *views, make=exact_int4, spare=_SPARE, **how):
     config = {"SPLIT_K": splits, "BLOCK_K": block_k}
-    return make(shape, group_size, config, views, spare=_SPARE, **how)
+    return make(shape, group_size, config, views, spare=spare, **how)
 
 
 @cache
@@ -50,6 +50,7 @@ def _cases():
         # 36 groups of two tiles; of one row of x, the sum over a group is 0
         _case(9, 32, (2, 2, 64 * 36), 64, make=many_groups_int4),
         with_a_row_for_each_tile(_case(3, 32, (1, 9, 192), 32), 32),
+        _case(2, 32, (2, 7, 128), 64, spare=0),  # nothing may be read behind the last group
     ]
 
 

@@ -9,7 +9,7 @@ from gemlite_edu.packing import pack_warped_int32, unpack_warped_int32
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import Exercise
-from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_parts
+from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_later_rows, as_parts
 from gemlite_lab.checker.pack import codes_cases, fresh_codes, fresh_whole_tiles
 
 
@@ -23,7 +23,8 @@ class _PackedCase(cases.CodesCase):
 @cache
 def _packed_cases():
     found = [_packed(case) for case in codes_cases()]
-    return [*found, as_parts(_packed(cases.codes(4, 3, 300, seed=0)), "W_packed")]
+    laid = _packed(cases.codes(4, 3, 300, seed=0))
+    return [*found, *(lay(laid, "W_packed") for lay in (as_parts, as_later_rows))]
 
 
 def _packed(case):

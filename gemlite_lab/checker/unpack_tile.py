@@ -50,7 +50,8 @@ class _TileCase(cases.CodesCase):
 def _tile_cases():
     exact = [_exact_case(N, *widths) for widths, N in _ROWS.items()]
     telling = [_telling_words(*widths) for widths in _ROWS if widths != _ALONE]
-    return [*exact, _tile_case(cases.real_codes(), 32), *telling]
+    of_other_blocks = [_exact_case(N, *widths) for N in (1, 65) for widths in ((3, 16), (8, 32))]
+    return [*exact, _tile_case(cases.real_codes(), 32), *telling, *of_other_blocks]
 
 
 def _exact_case(N, nbits, word_bits):

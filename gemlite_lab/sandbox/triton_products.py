@@ -25,7 +25,9 @@ _MANY_ROWS, _BLOCK_OF_MANY = 64, 512  # the interpreter is slow for each program
 def dequantized(unpack, words, high, layout, N, device="cpu"):
     """The codes (N, K) float32 of `words` and `high` in `layout`, by an answer to unpack_tile."""
     is_interpreted = device == "cpu"
-    block = _BLOCK_OF_MANY if is_interpreted and N > _MANY_ROWS else BLOCK_N
+    block = 1 if N == 1 else BLOCK_N
+    if is_interpreted and N > _MANY_ROWS:
+        block = _BLOCK_OF_MANY
     dense = torch.full((N, layout.padded_K), torch.nan, device=device)
     launch(
         replaced("dequantize_weights", is_interpreted, {"unpack": unpack}), is_interpreted,

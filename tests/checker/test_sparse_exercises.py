@@ -70,7 +70,7 @@ def test_right_outputs_are_exact_in_half_precision_or_round_once_from_float32(ca
     [
         ("reads_both", "dequant_dot_sparse: a lane reads 2.00 x per pair; 1 is enough"),
         ("lanes_part_ways", "dequant_dot_sparse: a pair takes 2.00 requests to x_shared"),
-        ("index_then_read", "dequant_dot_sparse: right, bit for bit in 6 cases"),
+        ("index_then_read", "dequant_dot_sparse: right, bit for bit in 7 cases"),
     ],
 )
 def test_right_answers_hear_what_they_read_too_much(name, remark, capsys):
