@@ -122,7 +122,7 @@ def _inputs_of(case, element):
 
 
 def _alone(row):
-    """A copy of a row of a tensor, as far apart, behind a one and with ones between its numbers."""
+    """A copy of a row of a tensor; its numbers lie as far apart, with ones before and between."""
     (step,) = row.stride()
     copy = row.new_ones(1 + len(row) * step)[1::step]
     return copy.copy_(row)

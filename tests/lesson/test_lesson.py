@@ -126,7 +126,7 @@ def test_lines_between_two_texts_have_the_numbers_of_their_file(shown):
     "between, why",
     [
         (("no such text", "}"), "must have one line with 'no such text', got 0"),
-        (("__syncthreads();", "}"), "must have one line with '__syncthreads();', got 2"),
+        (("__syncthreads();", "}"), "must have one line with '__syncthreads();', got 3"),
         (("__syncthreads();\n", "}"), "must have one line with .*, got 0"),
         (("hand_in(totals", "while (tile"), "has no line with 'while .tile' after the one with"),
     ],
