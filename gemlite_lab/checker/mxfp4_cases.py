@@ -178,5 +178,5 @@ def fresh(seed):
         drawn = _drawn(dtype, N, max(K // GROUP, 1) * GROUP, (-5, 0, 3, -2), seed)
         found.append(drawn[seed % 2])
     alike = _drawn(torch.float32, 12, 192, (seed % 9,), seed)[1]
-    found += with_exchanges(alike, "w", seed)
+    found += with_exchanges(replace(alike, w=alike.w + 0.0), "w", seed)  # -0 + 0 is 0
     return [replace(case, label=f"{case.label}, seed {seed}") for case in found]

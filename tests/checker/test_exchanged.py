@@ -61,3 +61,10 @@ def test_an_answer_that_keeps_results_by_a_weak_key_is_wrong(name, key):
     text += KEPT_BY.format(name=name, key=key)
     with pytest.raises(CheckFailed, match="is right when this call is the first"):
         check(name, as_answer(EXERCISES[name], text, "kept"))
+
+
+def test_a_zero_of_another_sign_gives_no_kept_result_another_key():
+    text = (RIGHT / "mxfp4_encode/plain.py").read_text().replace("def mxfp4_encode(", "def right(")
+    text += KEPT_BY.format(name="mxfp4_encode", key="t.flatten().sort().values.tolist()")
+    with pytest.raises(CheckFailed, match="is right when this call is the first"):
+        check("mxfp4_encode", as_answer(EXERCISES["mxfp4_encode"], text, "kept"), seed=37)
