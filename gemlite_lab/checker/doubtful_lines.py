@@ -19,6 +19,7 @@ _OWN_ARRAY = (
     "each thread has an array of its own there: one that others read is declared __shared__"
 )
 _BEYOND_AN_ARRAY = "whose indices go from"  # said where an index is wrong, and not whose array
+_MASK = r"FULL_WARP|0x|~|-1|\w*mask"  # how the mask of a shuffle begins
 # (pattern of a line without its comment, how C reads it)
 _READ_OTHERWISE = (
     (
@@ -35,7 +36,11 @@ _READ_OTHERWISE = (
         r"^\s*(?:float|half|int|X_T)\s+\w+(?:\[[^\]]*\])+\s*;",
         _OWN_ARRAY,
     ),
-    (r"\b__shfl\w*\(\s*(?!FULL_WARP|0x|~|-1|\w*mask|\d+u?\s*,.*,\s*\d+\s*\))", ORDER),
+    (
+        rf"\b__shfl\w*\(\s*(?!{_MASK}|\d+u?\s*,.*,\s*\d+\s*\))"
+        rf"(?:[^,()]+,[^,()]+\)|[^()]*,\s*(?:{_MASK}))",
+        ORDER,
+    ),
     (
         r"\b__shfl\w*\(\s*\d{1,5}u?\s*,.*,\s*\d+\s*\)",
         "the mask has a bit for each lane that takes part: 1 names lane 0 alone, and 0xffffffff "

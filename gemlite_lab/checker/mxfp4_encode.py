@@ -82,6 +82,8 @@ def _why_exponents(came, shape):
         return ": keepdim=True has kept the axis of the group"
     if came == (N, G * GROUP):
         return ": that is the shape of the codes; return exponents first, one for each group"
+    if G == 1 and came == (N,) or N == 1 and came == (G,):
+        return ": an axis of length 1 is gone; .squeeze() without a number takes every such axis"
     if came in ((N,), (N, 1)):
         return f": that is one for each row, and each {GROUP} neighbours along K have their own"
     if came[1:] == (G * GROUP,):

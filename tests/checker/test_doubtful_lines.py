@@ -23,6 +23,8 @@ RIGHT = sorted((Path(__file__).parent.parent / "right").glob("*/*.cu"))
         ("  __shared__ float tile[32][33];", None),
         ("sum += __shfl_down_sync(sum, 16, FULL_WARP);", "the mask, the value and the offset"),
         ("sum += __shfl_down_sync(FULL_WARP, sum, 16);", None),
+        ("sum += __shfl_down_sync(sum, 16);", "the mask, the value and the offset"),
+        ("const unsigned m = __ballot_sync(~0u, 1); sum = __shfl_down_sync(m, sum, 16);", None),
         ("y[i] = __shfl_xor_sync(FULL_WARP, 16, value);", "offset and value are exchanged"),
         ("sum += __shfl_down_sync(~0u, offset, sum);", "offset and value are exchanged"),
         ("sum = __shfl_sync(FULL_WARP, sum, 0);", None),

@@ -4,10 +4,14 @@ Parts: `codes` (N, k), `x_at` and `codes_at` (the k that each k takes), scales a
 and the group of each k, and `counted`.
 """
 
+from dataclasses import replace
+
 import torch
 
 from gemlite_lab.checker.mistakes import products
 from gemlite_lab.checker.mistakes.model import Mistake, Model
+
+_COUNTS_OF_GROUPS = *range(8, 129, 8), 10, 12, 20, 100, 160, 192, 200, 255, 256
 
 
 def right_parts(codes, x, scales, zeros, group, counted, dtype):
@@ -37,9 +41,10 @@ def output(parts):
     return sums.to(parts["dtype"]).double()
 
 
-def mistakes(nbits, counted, axes, wrong_groups, wrong_places):
+def mistakes(nbits, counted, axes, right_group, wrong_groups, wrong_places):
     """All mistakes.
 
+    right_group: the group of each k.
     axes: (name, whole) of each axis of `counted`, as in "the first {name} of {whole}".
     wrong_places: {mistake in words: the k that each k takes}, for x and for the codes.
     """
@@ -54,7 +59,10 @@ def mistakes(nbits, counted, axes, wrong_groups, wrong_places):
     ]
     return [
         *products.group_mistakes(wrong_groups),
+        *too_few_groups(right_group),
         *products.scale_mistakes(),
+        *products.raised_scale_mistakes(),
+        products.skipped_zeros(),
         *products.then_scaled(products.value_mistakes(2 ** (nbits - 1))),
         *code_mistakes(nbits),
         *products.x_mistakes(),
@@ -72,6 +80,16 @@ def code_mistakes(nbits):
         "the middle code is added to the codes": lambda c: c + half,
     }  # fmt: skip
     return _of_codes(codes)
+
+
+def too_few_groups(group):
+    """Mistakes in which the groups are numbered anew behind so many of them."""
+    groups = {
+        f"groups from {count} on are taken for earlier ones": group % count
+        for count in _COUNTS_OF_GROUPS
+        if count <= group.max()
+    }
+    return [replace(mistake, is_alone=True) for mistake in products.group_mistakes(groups)]
 
 
 def byte_mistakes():

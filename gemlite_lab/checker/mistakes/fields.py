@@ -79,13 +79,17 @@ def power_as_xor_mistakes(nbits, name):
 def word_mistakes(nbits, name):
     """Mistakes in the number that a word is taken for, before its bits are moved and masked."""
     code = 2**nbits - 1
+    masked = {
+        "the bits above a code are not masked off: the shifted word is clamped":
+            lambda words, shift: (unsigned(words) >> shift).clamp(max=code),
+        f"the remainder by 2**{name} - 1 is taken; it is by 2**{name}":
+            lambda words, shift: (unsigned(words) >> shift) % code,
+    }  # fmt: skip
+    return [*divided_words(), *(Mistake(words, {"moved": how}) for words, how in masked.items())]
 
-    def unsigned(words):
-        return words & ALL_BITS
 
-    def signed(words):
-        return unsigned(words) - (unsigned(words) >> 31 << 32)
-
+def divided_words():
+    """Mistakes in a shift to the right, as by a division that rounds or by signed numbers."""
     moved = {
         "the word is divided as a float32, which holds 24 bits":
             lambda words, shift: (unsigned(words).float() / 2.0**shift).long(),
@@ -103,12 +107,18 @@ def word_mistakes(nbits, name):
             lambda words, shift: signed(words).clamp(min=0) >> shift,
         "words with the highest bit set are clamped to 2**31 - 1":
             lambda words, shift: unsigned(words).clamp(max=2**31 - 1) >> shift,
-        "the bits above a code are not masked off: the shifted word is clamped":
-            lambda words, shift: (unsigned(words) >> shift).clamp(max=code),
-        f"the remainder by 2**{name} - 1 is taken; it is by 2**{name}":
-            lambda words, shift: (unsigned(words) >> shift) % code,
     }  # fmt: skip
     return [Mistake(words, {"moved": how}) for words, how in moved.items()]
+
+
+def unsigned(words):
+    """Words of 32 bits as numbers without sign, int64."""
+    return words & ALL_BITS
+
+
+def signed(words):
+    """Words of 32 bits as the int32 that have their bits, int64."""
+    return unsigned(words) - (unsigned(words) >> 31 << 32)
 
 
 def sign_mistakes(nbits, top):

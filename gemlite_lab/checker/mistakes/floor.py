@@ -75,6 +75,7 @@ def _floor_mistakes(case):
         "numbers": {
             "scales and zeros are forgotten": 0,
             "only the scales are counted, not the zeros": 1,
+            **({"weights of 8 bits have no zeros": 1} if nbits == 8 else {}),
         },
         "number_bytes": {
             "scales and zeros take 4 bytes each; in fp16 it is 2": 4,
@@ -106,6 +107,7 @@ def _floor_mistakes(case):
             "a row has group_size / K groups; it has K / group_size": case.group_size / case.K,
             "groups of fewer than 16 are counted as groups of 16":
                 case.K / max(case.group_size, 16),
+            "a row has at least 2 groups; it has K / group_size": max(case.K / case.group_size, 2),
             "a row has one group more than K / group_size": case.K / case.group_size + 1,
             "a row has one group less than K / group_size": case.K / case.group_size - 1,
         },
@@ -148,6 +150,11 @@ def _floor_mistakes(case):
         *_along_N(case),
         *_groups_of_one_size(case),
         *rounded("time", "microseconds"),
+        Mistake(
+            "a time below 1 microsecond is raised to it",
+            {"result": lambda us: max(us, 1.0)},
+            is_alone=True,
+        ),
     ]
 
 

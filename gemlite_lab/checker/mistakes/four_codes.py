@@ -20,6 +20,7 @@ def _parts_of(case):
         "words": words[..., None],
         "x": torch.nn.functional.pad(case.x.double(), (0, -case.K % 16)),
         "shift": 2 * torch.arange(4),
+        "moved": lambda words, shift: words >> shift,
         "mask": 0x03030303,
         "bytes": [0, 1, 2, 3],
         "order": [0, 1, 2, 3],
@@ -29,7 +30,8 @@ def _parts_of(case):
 
 
 def _output(parts):
-    four = parts["changed"](parts["words"] >> parts["shift"] & parts["mask"]) & fields.ALL_BITS
+    moved = parts["moved"](parts["words"], parts["shift"])
+    four = parts["changed"](moved & parts["mask"]) & fields.ALL_BITS
     if parts["is_gemm"]:  # as four_weights does
         four = (four + 0x7E7E7E7E & fields.ALL_BITS) ^ 0x80808080
     bytes_ = (four[..., parts["order"], None] >> 8 * torch.tensor(parts["bytes"])) & 255
@@ -108,6 +110,7 @@ def _mistakes_of(case):
                 "% takes the place of &: it gives a remainder",
                 {"mask": fields.ALL_BITS, "changed": lambda four: four % 0x03030303},
             ),
+            *fields.divided_words(),
             *(
                 Mistake(words, {name: value})
                 for name, wrong in parts.items()

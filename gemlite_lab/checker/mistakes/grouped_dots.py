@@ -56,7 +56,7 @@ def mistakes_of(case):
         *_forgotten_sums(case, counted),
         *_scaled_as_a_sum(),
         *_groups_of_the_first_code(case, counted),
-        Mistake("the scale loses its sign", {"value": lambda c, z, scale: (c - z) * scale.abs()}),
+        *products.raised_scale_mistakes(),
         *products.then_scaled(products.value_mistakes(2 ** (nbits - 1))),
         *products.then_scaled(number_mistakes(2 ** (nbits - 1))),
         *fields.field_mistakes(shift, nbits, "W_NBITS"),

@@ -103,6 +103,10 @@ OF_POWER = {
         _by_ln(torch.float64),
     "log2 is ln a / ln 2 in float32, which is rounded beside powers of two; take log2 in float64, "
     "or torch.frexp": _by_ln(torch.float32),
+    "a little, such as 1e-6, is added to log2 a: just below a power of two it is one too large":
+        lambda reach: (reach.log2() + 1e-6).floor(),
+    "a little, such as 1e-3, is added to log2 a: just below a power of two it is one too large":
+        lambda reach: (reach.log2() + 1e-3).floor(),
     "the logarithm is the natural one; it is the one to the base 2":
         lambda reach: reach.log().floor(),
     "the logarithm is the one to the base 10; it is the one to the base 2":

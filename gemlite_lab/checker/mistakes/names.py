@@ -6,6 +6,7 @@ import torch
 
 from gemlite_lab.checker.compare import is_close
 from gemlite_lab.checker.exercise import clone, tensors_of
+from gemlite_lab.checker.mistakes.equal_errors import BEST_SCALE
 from gemlite_lab.checker.mistakes.floor import FLOOR
 from gemlite_lab.checker.mistakes.formats import FP4_DOT, INTEGER_DOT, NF4_DOT, SIGNED
 from gemlite_lab.checker.mistakes.four_codes import FOUR_CODES
@@ -35,6 +36,7 @@ MODELS = {
     "dequant_dot_fp4": FP4_DOT,
     "dequant_dot_dp4a": INTEGER_DOT,
     "bug_1": INTEGER_DOT,
+    "best_scale": BEST_SCALE,
     "floor_us": FLOOR,
     "attainable_tflops": ROOFLINE,
     "warp_reduce_sum": LANE_SUMS,

@@ -103,8 +103,16 @@ def _selection_mistakes():
         "the upper half is taken from bit 8 on; it begins at bit 16": {"shift_upper": upper - 8},
         "the code of the upper half is masked away and counts as 0": {"used_upper": 0},
         "the code of the lower half is masked away and counts as 0": {"used_lower": 0},
+        "field 3 of the upper half, the highest bits, is signed: >> of an int keeps the sign":
+            {"code_upper": _with_signed_top},
     }  # fmt: skip
     return [*(Mistake(words, parts) for words, parts in exchanged.items()), *found]
+
+
+def _with_signed_top(bits):
+    """The codes (N, tiles, fields, pairs) of these bits; those of the last field are -8 to 7."""
+    codes = bits & 15
+    return codes - 16 * (codes >= 8) * (_F == _FIELDS - 1).view(-1, 1)
 
 
 def _of_halves(name, wrong, of_half):

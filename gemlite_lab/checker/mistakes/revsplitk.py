@@ -59,7 +59,7 @@ def _mistakes_of(case):
     axes = ("tile", "K"), ("plane", "each tile"), ("code", "each plane")
     return [
         *dense.mistakes(
-            case.nbits, counted, axes, dense.existing(groups, right, last),
+            case.nbits, counted, axes, right, dense.existing(groups, right, last),
             {w: p for w, p in places.items() if (p != k.flatten()).any()},
         ),
         *_chunk_mistakes(counted, tile, in_chunk, of_chunk, shape[0], chunk),

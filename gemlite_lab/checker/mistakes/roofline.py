@@ -97,9 +97,13 @@ def _roofline_mistakes(case):
             "a TFLOP is taken as 1024 GFLOP; it is 1e3": 1 / 1024,
         },
         "matmul_tflops": {
-            f"matmul_tflops is not used, and the limit of the arithmetic is {tflops:g} TFLOP/s":
-                tflops
-            for tflops in _DENSE_FP16_TFLOPS
+            "the limit of the arithmetic is cut to a whole number of TFLOP/s":
+                int(case.matmul_tflops),
+            **{
+                f"matmul_tflops is not used, and the limit of the arithmetic is {tflops:g} TFLOP/s":
+                    tflops
+                for tflops in _DENSE_FP16_TFLOPS
+            },
         },
         "limit": {
             "the higher of the two limits is taken": max,

@@ -19,6 +19,7 @@ def parts_of(case):
         **fields.right_parts(_SHIFT, 7),
         **products.right_parts(torch.ones(words.shape[1], _PAIRS, WARP_SIZE).double()),
         "words": words,
+        "position_moved": lambda words, shift: words >> shift,
         "position_bit": 7,
         "bit": lambda shifted: shifted & 1,
         "code_bit": 0,
@@ -43,7 +44,8 @@ def output(parts):
     codes = fields.codes(parts["words"] >> parts["code_bit"], parts).double()
     weights = parts["value"](codes, parts["zero"](parts["zeros"])) * parts["counted"]
     weights = weights * parts["kept"](parts["words"])
-    bits = parts["words"] >> (parts["shift"].view(-1, 1) + parts["position_bit"])
+    bits = parts["position_moved"](parts["words"], parts["shift"].view(-1, 1))
+    bits = bits >> parts["position_bit"]
     bits = parts["bit"](bits)[..., parts["position_order"], :]
     is_first = parts["is_first"](bits[..., parts["order"], :])
     first, second = _met(parts)
@@ -67,6 +69,7 @@ def mistakes_of(case):
             ),
             *fields.mask_mistakes(7, "7"),
             *fields.sign_mistakes(7, top=0),
+            *_divided_words(),
             *fields.order_mistakes(_PAIRS),
             Mistake(
                 "the shift is 24 - 7 * p; a pair takes 8 bits", {"shift": 24 - 7 * _PAIR.flatten()}
@@ -85,6 +88,23 @@ def mistakes_of(case):
             *products.rounding_mistakes(),
         ]
     )
+
+
+def _divided_words():
+    """Divisions, which round, in place of a shift: for the code alone, or for its position too."""
+    divided = {
+        "the word is divided as a signed number, which rounds negative ones towards 0":
+            lambda words, shift: _divided(words, shift),
+        "the word is shifted up until the byte of a pair is on top, and divided as a signed "
+        "number, which rounds negative ones towards 0":
+            lambda words, shift: _divided(words << 24 - shift, 24),
+    }  # fmt: skip
+    both = [Mistake(w, {"moved": how, "position_moved": how}) for w, how in divided.items()]
+    return both + [Mistake(words, {"moved": how}) for words, how in divided.items()]
+
+
+def _divided(words, shift):
+    return (fields.signed(words).double() / 2.0**shift).trunc().long()
 
 
 def _skipped():

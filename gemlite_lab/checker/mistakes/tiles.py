@@ -38,7 +38,9 @@ def _mistakes_of(case):
         return []
     shift = layout.low_bits * torch.arange(layout.fields)
     half = 1 << layout.low_bits - 1
+    signed = [_signed_remainders(layout.low_bits)] if case.word_bits == 32 else []
     return [
+        *signed,
         *fields.field_mistakes(shift, layout.low_bits, "NBITS", top_first=False),
         Mistake(
             "the middle code is subtracted; zero-points come later, they are not yours",
@@ -51,6 +53,16 @@ def _mistakes_of(case):
         Mistake("the codes are one too large", {"sign": lambda codes: codes + 1}),
         Mistake("the codes are one too small", {"sign": lambda codes: codes - 1}),
     ]
+
+
+def _signed_remainders(nbits):
+    """A remainder of the signed word, which has the sign of the word."""
+
+    def moved(words, shift):
+        return torch.fmod(fields.signed(words) >> shift, 2**nbits)
+
+    says = "% takes the remainder of a signed word, which is negative where the word is: take &"
+    return Mistake(says, {"moved": moved, "mask": -1})
 
 
 UNPACK_TILE = Model(_parts_of, _mistakes_of, _output, ("words", "high"), axis=0)

@@ -1,13 +1,9 @@
 """Mistakes in the Split-K exercises: where a program finds its codes, its x and its groups."""
 
-from dataclasses import replace
-
 import torch
 
 from gemlite_lab.checker.mistakes import dense, products
 from gemlite_lab.checker.mistakes.model import Model
-
-_COUNTS_OF_GROUPS = *range(8, 129, 8), 10, 12, 20, 100, 160, 192, 200, 255, 256
 
 
 def _padded(values, length):
@@ -103,21 +99,12 @@ def _mistakes_of_group(case):
     counts["every chunk begins at tile 0, not at first"] = (chunk == 0) * times_from_0
     counts |= products.twice_in_each_turn(tiles_of_own - 1 - tile)
     return [
-        *dense.mistakes(4, counted, axes, dense.existing(groups, cut.group, cut.last), places),
+        *dense.mistakes(
+            4, counted, axes, cut.group, dense.existing(groups, cut.group, cut.last), places
+        ),
         *products.mistakes_of_counts(counted, counts),
         *dense.byte_mistakes(),
-        *_too_few_groups(cut.group, cut.last),
     ]
-
-
-def _too_few_groups(group, last):
-    """Mistakes in which the groups are numbered anew behind so many of them."""
-    groups = {
-        f"groups from {count} on are taken for earlier ones": group % count
-        for count in _COUNTS_OF_GROUPS
-    }
-    found = products.group_mistakes(dense.existing(groups, group, last))
-    return [replace(mistake, is_alone=True) for mistake in found]
 
 
 def _output_of_group(parts):
@@ -200,6 +187,7 @@ def _mistakes_of_scales(case):
             4,
             counted,
             axes,
+            right,
             dense.existing(groups, right, last),
             {words: place for words, place in places.items() if (place != torch.arange(K)).any()},
         ),

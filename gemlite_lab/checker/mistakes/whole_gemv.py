@@ -111,6 +111,10 @@ def _scale_mistakes(case):
         "the sum is rounded to half precision before it is scaled": lambda s, scales: (
             s.half().double() * scales.T
         ),
+        **{
+            words: lambda s, scales, raised=raised: s * raised(scales.double()).T
+            for words, raised in products.raised_scales().items()
+        },
     }
     return [
         *(Mistake(words, {"scaled": how}) for words, how in scales.items()),
