@@ -25,6 +25,11 @@ _LITTLE_OPTIMIZED = ("-Xcicc", "-O1")  # says the same of a text
 _NICE = 19  # so that it takes no time from the simulator
 _CHOICES = re.compile(r"^\s*(?:#|%:)\s*(?:el)?if|\bif\s+constexpr\b|\btemplate\b", re.MULTILINE)
 _OF_THE_TEXT = re.compile(r"^(?:\w+|\w+\.cuh?)\(\d+\): error", re.MULTILINE)
+_REGISTERS_USED = re.compile(r"Used (\d+) registers")
+_REGISTERS, _REGISTERS_AT_A_TIME = (
+    65_536,
+    8,
+)  # of a multiprocessor; they are given out so to threads
 _OF_ASSEMBLY = re.compile(r"^ptxas\b.*?\b(?:error|fatal)\s*:\s*(.*)$", re.MULTILINE)
 _ACTIVE = ContextVar("the nvcc that runs beside the simulator", default=None)
 
@@ -87,7 +92,8 @@ class Beside:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def _compile(self, source, launch, replace):
-        flags = ["-cubin", "-std=c++17", cuda.architecture_flag(SIMULATED.capability)]
+        flags = ["-cubin", "-std=c++17", "-Xptxas", "-v"]
+        flags.append(cuda.architecture_flag(SIMULATED.capability))
         flags += [f"-D{name}={value}" for name, value in launch.defines.items()]
 
         def build(folder):
@@ -95,39 +101,61 @@ class Beside:
             path.write_text(source, encoding="utf-8", errors="replace")
             command = [self._nvcc, *flags, path, "-o", folder / "kernel.cubin"]
             try:
-                errors = self._run(command, _PATIENCE)
+                is_right, said = self._run(command, folder, _PATIENCE)
             except subprocess.TimeoutExpired:
-                errors = self._run([*command, *_LITTLE_OPTIMIZED])
-            if errors is not None:
-                raise _Failed(errors)
+                is_right, said = self._run([*command, *_LITTLE_OPTIMIZED], folder)
+            if not is_right:
+                raise _Failed(said)
+            _refuse_too_many_registers(said, launch.threads_per_block, replace)
 
-        key = ("compiled beside", source, *flags, program_identity(self._nvcc))
+        threads = launch.threads_per_block
+        key = ("compiled beside", source, *flags, threads, program_identity(self._nvcc))
         try:
             cached_build(key, build)
         except _Failed as failed:
             return _explain(str(failed), replace)
         return True
 
-    def _run(self, command, seconds=None):
-        """What nvcc says if it fails, else None. Raises TimeoutExpired after so many seconds."""
+    def _run(self, command, folder, seconds=None):
+        """(True if nvcc succeeds, what it says). Raises TimeoutExpired after so many seconds.
+
+        It keeps its own files in `folder`, because one that is killed leaves them there.
+        """
         if self._is_stopped:
-            return ""
+            return False, ""
         pipes = dict(stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self._process = subprocess.Popen(
-            limited(command), encoding="utf-8", errors="replace", start_new_session=True, **pipes
+            limited(command),
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+            env=os.environ | {"TMPDIR": str(folder)},
+            **pipes,
         )
         os.setpriority(os.PRIO_PGRP, self._process.pid, _NICE)
         try:
-            _, errors = self._process.communicate(timeout=seconds)
+            _, said = self._process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             raise
-        return errors if self._process.returncode else None
+        return self._process.returncode == 0, said
 
 
 class _Failed(Exception):
     """nvcc has failed; the message is what it said."""
+
+
+def _refuse_too_many_registers(said, threads, replace):
+    """Raise KernelTextError if a block of so many threads needs more registers than there are."""
+    used = max(map(int, _REGISTERS_USED.findall(said)), default=0)
+    given_out = -(-used // _REGISTERS_AT_A_TIME) * _REGISTERS_AT_A_TIME
+    if given_out * threads > _REGISTERS:
+        raise KernelTextError(
+            f"the text for {' and '.join(replace)} needs {used} registers a thread, and a GPU has "
+            f"{_REGISTERS // threads} for each of the {threads:,} threads of a block: it cannot "
+            "start one (says nvcc)"
+        )
 
 
 def _explain(output, replace):

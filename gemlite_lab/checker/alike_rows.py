@@ -12,6 +12,14 @@ _NEAR_END = 8  # no pair begins so near to an end of its quarter
 _APART = 4  # so that both weights of a pair have an odd place, or both an even one
 
 
+def rows_of_every_width():
+    """The same rows in 2 to 8 bits, in which the best candidate is not that of another width."""
+    W = torch.tensor([[7.0, 1.0, -8.0], [-8.0, 1.0, 0.0], [8.0, 1.0, 0.0], [-8.0, -1.0, 3.0]])
+    candidates = torch.tensor([[1.0, 8.0, 4.0, 1.140625]]).repeat(len(W), 1)
+    what = "rows that other widths have too, some of other signs"
+    return [Rows(what, nbits, W, candidates) for nbits in range(2, 9)]
+
+
 def alike_rows(seed, K=400):
     """Cases of one row each, which differ in a pair of weights of the same sum.
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 
 from gemlite_lab.checker import close_rows
-from gemlite_lab.checker.alike_rows import alike_rows
+from gemlite_lab.checker.alike_rows import alike_rows, rows_of_every_width
 from gemlite_lab.checker.close_rows import Rows, errors
 from gemlite_lab.checker.exercise import CheckFailed, Exercise, number
 from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS
@@ -93,6 +93,9 @@ def _cases():
         close_rows.rows_of_one_winner(),
         close_rows.huge_weights(),
         close_rows.nearly_on_marks(),
+        close_rows.at_the_ends(_quarters(nbits=4, K=7, rows=24, seed=11)),
+        close_rows.repeated_neighbours(_quarters(nbits=4, K=7, rows=24, seed=12)),
+        *rows_of_every_width(),
         _real_rows(nbits=4),
         _real_rows(nbits=3),
     ]

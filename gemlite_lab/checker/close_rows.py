@@ -4,12 +4,13 @@ In each case all right ways to compute an error agree on the index, whatever the
 codes from a quotient of float64, from a product with its reciprocal, and from the nearest mark.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import torch
 
 _DRAWN = 20_000  # rows, of which few are telling
+_LEAST_UNIT = -142  # the exponent of two of a unit whose sixteenth float32 has
 _UNITS = torch.tensor([-100.0, -60, -40, -21, -14, 0, 25, 60, 116])  # exponents of two
 _AT_LEAST = 2.0**-50  # of the sum of squares, by which telling errors differ
 _PART = 1e-3  # of the least error, by which those of one weight differ at least
@@ -115,6 +116,20 @@ def in_units(case):
     units = (2.0 ** _UNITS[torch.arange(len(case.W)) % len(_UNITS)])[:, None]
     return Rows(f"{case.what} in units of their own", case.nbits, case.W * units,
                 case.candidates * units)  # fmt: skip
+
+
+def at_the_ends(case):
+    """The case with rows in units of their own, next to the least and to the largest float32."""
+    most = 2.0 ** (126 - case.W.abs().amax(1, keepdim=True).clamp(min=1).log2().floor())
+    units = torch.where(torch.arange(len(case.W))[:, None] % 2 == 0, 2.0**_LEAST_UNIT, most)
+    return Rows(f"{case.what} near the ends of float32", case.nbits, case.W * units,
+                case.candidates * units)  # fmt: skip
+
+
+def repeated_neighbours(case):
+    """The case with each of the first candidates twice, one behind the other."""
+    candidates = case.candidates.repeat_interleave(2, 1)[:, : case.candidates.shape[1] + 2]
+    return replace(case, what=f"{case.what}, candidates repeated", candidates=candidates)
 
 
 def many_candidates(count, *best):

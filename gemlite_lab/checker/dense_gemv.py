@@ -50,6 +50,8 @@ def _cases():
         _case(2, 33, 128, seed=7, W_gap=24),
         _transposed(_case(2, 33, 128, seed=8)),
         _transposed(_case(2, 20, 100, seed=9, x_gap=9, W_gap=5)),
+        _of_every_second(_case(2, 33, 100, seed=16)),
+        _of_every_second(_transposed(_case(2, 20, 100, seed=17))),
         _wide(_case(2, 33, 80, seed=10)),
         _tiny(_case(2, 9, 40, seed=12)),
         _case(1, 3, 17_000, seed=13, block_n=4, block_k=4096),
@@ -88,6 +90,14 @@ def _transposed(case):
     label = f"{case.label}, W stored transposed"
     gap = case.W.stride(0) - case.W.shape[1]
     return replace(case, label=label, W=_with_gaps(case.W.T, gap, _IN_GAPS).T)
+
+
+def _of_every_second(case):
+    """The case with a W that is every second row and column of a tensor."""
+    W = case.W.repeat_interleave(2, 0).repeat_interleave(2, 1)
+    W = W.T.contiguous().T if case.W.stride(0) == 1 else W
+    W[1::2], W[:, 1::2] = _IN_GAPS, _IN_GAPS
+    return replace(case, label=f"{case.label}, W every second row and column", W=W[::2, ::2])
 
 
 def _wide(case):

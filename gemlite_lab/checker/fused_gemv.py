@@ -22,6 +22,12 @@ _WARPS = 32  # of a block
 _EVERY = 97  # one k of so many meets an x in a long row, so that y stays small
 
 
+class _RareCase(cases.GemvCase):
+    """A `GemvCase` on which a mistake may give another output than its model, or than in half."""
+
+    is_telling = False
+
+
 @cache
 def _cases():
     return [
@@ -36,6 +42,8 @@ def _cases():
         _rows(random_gemv(_NBITS), [0, 4, 7]),
         cases.real_gemv(_NBITS, tokens=1),
         cases.of_many_rows(_NBITS),
+        _rare_scales(torch.float16, 2.0**9),
+        _rare_scales(torch.bfloat16, 2.0**-118),
     ]
 
 
@@ -60,6 +68,25 @@ def _of_both_signs(case):
     zeros = case.zeros * torch.where(n % 3 == 1, -1, 1)
     label = f"{case.label}, scales and zeros of both signs"
     return replace(case, label=label, scales=scales, zeros=zeros)
+
+
+def _rare_scales(dtype, scale):
+    """A case with scales of 0 and with y that lie halfway between two numbers of their type.
+
+    Those of half lie beyond its largest number. With bfloat16 one scale is subnormal, and so small
+    that float32 has its products with large x alone.
+    """
+    codes = torch.tensor([[15, 15, 1], [15, 15, 3], [0, 15, 10], [1, 0, 0], [15, 15, 5]])
+    codes = codes.repeat(7, 1)  # so that a warp of several rows has each scale in each of them
+    scales = torch.tensor([scale, scale, -scale, 0.0, min(scale, 2.0**-130)]).repeat(7)[:, None]
+    W_q = torch.zeros(len(codes), 300, dtype=torch.uint8)
+    x = torch.zeros(1, 300)
+    met = torch.tensor([0, 33, 299])
+    W_q[:, met] = codes.to(torch.uint8)
+    x[:, met] = torch.tensor([1.0, 16.0, 2.0]) * (2.0**118 if dtype == torch.bfloat16 else 1)
+    name = str(dtype).removeprefix("torch.")
+    label = f"{_NBITS}-bit, M = 1, N = 35, K = 300, {name}, scales of 0 and y between two numbers"
+    return _RareCase(label, _NBITS, W_q, scales, 0 * scales, x.to(dtype), True)
 
 
 def _sparse_x(N, K, seed):

@@ -83,6 +83,13 @@ def with_large_sums(case):
     return large
 
 
+def with_scales_of_0(case):
+    """The exact case with the scale 0 in the first group of every second row."""
+    scales = case.scales.clone()
+    scales[::2, 0] = 0
+    return replace(case, label=f"{case.label}, some scales 0", scales=scales)
+
+
 def _check_outputs(case, max_quanta):
     weights = (case.W_q.double() - case.zero_of_k) * case.scale_of_k
     quanta = case.x.double() @ weights.T / _QUANTUM

@@ -28,7 +28,15 @@ def _numbers(generator, rows, K, has_11_bits):
 
 def _W(generator, N, K):
     drawn = _numbers(generator, N, K, torch.arange(K) % 3 == 0).double()
+    drawn[_of_some_lanes(generator, N, K)] = 0
     return scaled(drawn, (_SUBNORMAL, _LARGEST), run=K).half()
+
+
+def _of_some_lanes(generator, N, K):
+    """(N, K) bool: where W belongs to lanes, one of eight, that have only zeros in a step."""
+    n, k = torch.arange(N)[:, None], torch.arange(K)
+    row, column = n // _ROWS_OF_A_WARP * 8 + n % 8, k // 16 * 4 + k % 8 // 2
+    return (torch.rand(N, K, generator=generator) < 1 / 8)[row, column]
 
 
 def _x(generator, N, K):

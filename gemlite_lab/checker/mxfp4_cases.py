@@ -9,6 +9,7 @@ from functools import cache
 
 import torch
 
+from gemlite_lab.checker.alike_inputs import alike_inputs
 from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.laid_otherwise import as_later_rows, as_parts, as_transposes
 from gemlite_lab.checker.usual_sizes import usual_sizes
@@ -112,9 +113,11 @@ def _middle_rolled(length):
 
 
 def _laid_otherwise():
-    """Cases whose w is a part or a transpose of another tensor."""
-    found = _drawn(torch.float32, 24, 64, (-2, 1, 3), seed=15)
-    return [lay(case, "w") for case in found for lay in (as_parts, as_transposes, as_later_rows)]
+    """Cases whose w, of each dtype, is a part or a transpose of another tensor."""
+    float32, *others = (_drawn(dtype, 24, 64, (-2, 1, 3), seed=15) for dtype in reversed(_DTYPES))
+    found = [lay(c, "w") for c in float32 for lay in (as_parts, as_transposes, as_later_rows)]
+    others = [case for both in others for case in both]
+    return found + [lay(case, "w") for case in others for lay in (as_transposes, as_later_rows)]
 
 
 def _one_weight():
@@ -178,5 +181,6 @@ def fresh(seed):
         drawn = _drawn(dtype, N, max(K // GROUP, 1) * GROUP, (-5, 0, 3, -2), seed)
         found.append(drawn[seed % 2])
     alike = _drawn(torch.float32, 12, 192, (seed % 9,), seed)[1]
-    found += with_exchanges(replace(alike, w=alike.w + 0.0), "w", seed)  # -0 + 0 is 0
+    alike = replace(alike, w=alike.w + 0.0)  # without -0
+    found += with_exchanges(alike, "w", seed) + alike_inputs(alike, "w")
     return [replace(case, label=f"{case.label}, seed {seed}") for case in found]

@@ -8,6 +8,8 @@ where no order of additions changes a bit.
 from contextlib import contextmanager
 from functools import lru_cache
 
+import torch
+
 from gemlite_edu.kernels.errors import KernelFault
 from gemlite_edu.kernels.holes import code_here
 from gemlite_edu.runners.simulator.another_order import in_another_order
@@ -36,17 +38,32 @@ def _has_atomics(name, text):
 def refuse_dependence_on_order(exercise, case, outcomes, expected):
     """Raise CheckFailed if a right answer is wrong in another order of its threads.
 
-    outcomes: from `other_orders`; the first of them is what becomes of the case.
+    outcomes: from `other_orders`; the first of them is what becomes of the case, or of its first
+    rows, where it gives them one after the other to the kernel.
     """
-    for outcome in outcomes[:1]:
+    if not outcomes:
+        return
+    outcome = _of_all_rows(outcomes, len(expected))
+    if isinstance(outcome, KernelFault):
+        mismatch = str(outcome)
+    else:
+        y = outcome.to(exercise.dtype)
+        mismatch = compare(exercise.output, y, expected, dtype=exercise.dtype)
+    if mismatch:
+        raise CheckFailed(
+            f"{exercise.name} is right on {case.label} in one order of its threads and wrong "
+            f"in another: {mismatch}.\nNothing orders the atomic operations of two threads: "
+            "between two of yours any other thread may come, of another warp or block too"
+        )
+
+
+def _of_all_rows(outcomes, rows):
+    """The first so many rows of all that came, or the KernelFault that came before them."""
+    found = []
+    for outcome in outcomes:
         if isinstance(outcome, KernelFault):
-            mismatch = str(outcome)
-        else:
-            y = outcome.to(exercise.dtype)
-            mismatch = compare(exercise.output, y, expected, dtype=exercise.dtype)
-        if mismatch:
-            raise CheckFailed(
-                f"{exercise.name} is right on {case.label} in one order of its threads and wrong "
-                f"in another: {mismatch}.\nNothing orders the atomic operations of two threads: "
-                "between two of yours any other thread may come, of another warp or block too"
-            )
+            return outcome
+        found.append(outcome)
+        if sum(map(len, found)) >= rows:
+            break
+    return torch.cat(found)

@@ -38,9 +38,27 @@ def codes_cases():
 
 
 def _laid_otherwise():
-    """Cases whose W_q is a part or a transpose of another tensor; their K is not whole tiles."""
+    """Cases whose W_q is a part or a transpose of another tensor.
+
+    In the first ones K is no whole number of tiles: what pads it lays it anew. In the others it is,
+    because an answer may pad only where it has to, and may treat each width otherwise.
+    """
     codes = cases.codes(4, 3, 300, seed=0)
-    return [lay(codes, "W_q") for lay in (as_parts, as_transposes, as_later_rows)]
+    found = [lay(codes, "W_q") for lay in (as_parts, as_transposes, as_later_rows)]
+    whole = [cases.codes(nbits, 3, 2 * tile, seed=0) for nbits, tile in _TILES.items()]
+    return found + [lay(case, "W_q") for case in whole for lay in (as_transposes, as_later_rows)]
+
+
+def _same_bytes():
+    """Cases of the same bytes in every width, and in another shape."""
+    W_q = cases.codes(1, 3, 70, seed=1).W_q
+    bits = [(nbits, W_q) for nbits in range(1, 9)] + [(8, W_q.reshape(7, 30))]
+    return [
+        cases.CodesCase(
+            f"{nbits}-bit, N = {len(codes)}, K = {codes.shape[1]}, codes 0 and 1", nbits, codes
+        )
+        for nbits, codes in bits
+    ]
 
 
 def _equal_codes():
@@ -110,7 +128,7 @@ PACK = Exercise(
         "index 2 is the field, index 3 the lane.",
         "Field j goes left by 32 - nbits * (j + 1). Shift int32, not uint8, and combine with |.",
     ),
-    cases=lambda: codes_cases() + _laid_otherwise(),
+    cases=lambda: codes_cases() + _laid_otherwise() + _same_bytes(),
     fresh=lambda seed: [*fresh_codes(seed), *_exchanged(seed)],
     expected=lambda case: (pack_warped_int32(case.W_q, case.nbits), None),
     run=lambda answer, case, device: answer(case.W_q, case.nbits),

@@ -42,13 +42,19 @@ def _cases():
 
 
 def _laid_otherwise():
-    """Cases whose inputs are parts or transposes of other tensors; their K is not whole tiles."""
-    case = sparse_codes(3, 300, seed=0)
+    """Cases whose inputs are parts or transposes of other tensors.
+
+    In the last ones K is a whole number of tiles, because an answer may pad only where it has to.
+    """
+    case, whole = sparse_codes(3, 300, seed=0), sparse_codes(3, 2 * TILE, seed=0)
     return [
         as_parts(case, "W_q", "kept"),
         as_transposes(as_parts(case, "W_q"), "kept"),
         as_transposes(case, "W_q"),
         as_later_rows(case, "W_q", "kept"),
+        as_transposes(whole, "W_q", "kept"),
+        as_transposes(whole, "kept"),
+        as_later_rows(whole, "W_q", "kept"),
     ]
 
 

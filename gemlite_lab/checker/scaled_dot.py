@@ -53,6 +53,7 @@ def _cases(widths_and_groups):
         random_grouped(*uneven, N=33, K=2 * uneven[1]),
         long_grouped(*_OF_BFLOAT16),
         grouped_cases.with_large_sums(exact[1]),
+        grouped_cases.with_scales_of_0(exact[1]),
         *(fine_grouped(*key, seed) for seed, key in enumerate(_one_of_each_width(exact))),
         *(fine_grouped(*_OF_BFLOAT16, seed, torch.bfloat16, M=4) for seed in (0, 1)),
     ]

@@ -5,6 +5,7 @@ from functools import cache
 
 import torch
 
+from gemlite_lab.checker.alike_inputs import alike_inputs
 from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.laid_otherwise import as_later_rows, as_parts, as_transposes
 from gemlite_lab.checker.usual_sizes import usual_sizes
@@ -70,6 +71,17 @@ def _of_many_bits():
     return _both(f"1 token, K = {x.shape[1]}, float32, x of many bits", x, True)
 
 
+def _uneven_by_the_inverse(tokens=4):
+    """Tokens whose x lie halfway between two codes, where x times 1 / scale does not in float64."""
+    scales = torch.arange(3.0, 256.0, 2.0).view(-1, 1)
+    x = (torch.arange(127) + 0.5) * scales
+    right, wrong = torch.round(x / scales), torch.round(x.double() * (1 / scales.double()))
+    rows = (wrong != right).sum(1).topk(tokens).indices
+    x, scales = torch.where(wrong != right, x, scales)[rows], scales[rows]
+    label = f"{tokens} tokens, K = 128, float32, x halfway between two codes"
+    return _both(label, torch.cat([x, -127 * scales], 1), True)
+
+
 def _near_ties(tokens=4):
     """Tokens whose x lie next to the middle of two codes, where x / largest * 127 lies in it."""
     scales = torch.arange(3.0, 256.0, 2.0).view(-1, 1)
@@ -129,9 +141,11 @@ def _middle_rolled(length):
 
 
 def _laid_otherwise():
-    """Cases whose x is a part or a transpose of another tensor."""
-    found = _exact(torch.float32, 24, (-2, 1, 3), seed=15)
-    return [lay(case, "x") for case in found for lay in (as_parts, as_transposes, as_later_rows)]
+    """Cases whose x, of each dtype, is a part or a transpose of another tensor."""
+    float32, *others = (_exact(dtype, 24, (-2, 1, 3), seed=15) for dtype in reversed(_DTYPES))
+    found = [lay(c, "x") for c in float32 for lay in (as_parts, as_transposes, as_later_rows)]
+    others = [case for both in others for case in both]
+    return found + [lay(case, "x") for case in others for lay in (as_transposes, as_later_rows)]
 
 
 def _real(x_dtype, tokens=8):
@@ -175,6 +189,7 @@ def cases():
         *_uneven(),
         *_near_ties(),
         *_rounded_scales(),
+        *_uneven_by_the_inverse(),
         *_alike(),
         *_laid_otherwise(),
     ]
@@ -193,6 +208,7 @@ def fresh(seed):
         found += _exact(x_dtype, K, exponents, seed)[:1]
     alike, _ = _exact(torch.float32, 96, (seed % 9,) * 12, seed)
     found += with_exchanges(alike, "x", seed, alike.x.abs() < largest(alike.x))
+    found += alike_inputs(alike, "x", alike.x.abs() < largest(alike.x))
     return [replace(case, label=f"{case.label}, seed {seed}") for case in found]
 
 

@@ -9,7 +9,12 @@ from gemlite_edu.packing import pack_warped_int32, unpack_warped_int32
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.exchanged import with_exchanges
 from gemlite_lab.checker.exercise import Exercise
-from gemlite_lab.checker.laid_otherwise import ALL_CONTIGUOUS, as_later_rows, as_parts
+from gemlite_lab.checker.laid_otherwise import (
+    ALL_CONTIGUOUS,
+    as_later_rows,
+    as_parts,
+    as_transposes,
+)
 from gemlite_lab.checker.pack import codes_cases, fresh_codes, fresh_whole_tiles
 
 
@@ -23,8 +28,24 @@ class _PackedCase(cases.CodesCase):
 @cache
 def _packed_cases():
     found = [_packed(case) for case in codes_cases()]
-    laid = _packed(cases.codes(4, 3, 300, seed=0))
-    return [*found, *(lay(laid, "W_packed") for lay in (as_parts, as_later_rows))]
+    laid = [_packed(cases.codes(nbits, 3, 300, seed=0)) for nbits in (4, 1, 2, 3, 5, 6, 7, 8)]
+    lays = as_parts, as_later_rows, as_transposes
+    otherwise = [lay(case, "W_packed") for case in laid for lay in lays]
+    return [*found, *otherwise, *_same_words()]
+
+
+def _same_words():
+    """Cases of the same words in every width and with another K. Bits idle in some width are 0."""
+    generator = torch.Generator().manual_seed(0)
+    words = torch.randint(-(2**27), 2**27, (3, 64), generator=generator, dtype=torch.int32) * 16
+    found = []
+    for nbits in range(1, 9):
+        all_codes = 64 * (32 // nbits)
+        for K in (all_codes, all_codes - 7):
+            label = f"{nbits}-bit, N = 3, K = {K}, words like those of other widths"
+            codes = unpack_warped_int32(words, nbits, K)
+            found.append(_PackedCase(label, nbits, codes, words))
+    return found
 
 
 def _packed(case):

@@ -6,7 +6,7 @@ import torch
 
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.gemv import PackedGemv
-from gemlite_edu.kernels.holes import words_of
+from gemlite_edu.kernels.holes import code_here, words_of
 from gemlite_edu.kernels.plan import WARP_SIZE
 from gemlite_edu.packing import WarpInterleaved
 from gemlite_edu.runners.kernel import Kernel
@@ -48,6 +48,19 @@ class OneRow(PackedGemv):
         return self._plan_of_one({}, grid, _THREADS, shared, (N, K))
 
 
+def _refuse_small_bounds(text):
+    """Raise KernelTextError for a kernel that promises to run in smaller blocks."""
+    for code in code_here(HOLE, text):
+        words = [token.text for token in code]
+        for bounds, _, threads in zip(words, words[1:], words[2:], strict=False):
+            if bounds == "__launch_bounds__" and threads.isdigit() and int(threads) < _THREADS:
+                raise KernelTextError(
+                    f"{HOLE} has __launch_bounds__({threads}), and its blocks have {_THREADS:,} "
+                    "threads: no GPU starts such a block; leave the bounds out or let them be "
+                    f"{_THREADS}"
+                )
+
+
 def one_row_kernel(text, nbits, x_dtype=torch.float16, time_limit=60.0):
     """The `Kernel` whose __global__ function is the CUDA `text`; call it like those of `load`.
 
@@ -59,6 +72,7 @@ def one_row_kernel(text, nbits, x_dtype=torch.float16, time_limit=60.0):
     """
     if "__global__" not in words_of(HOLE, text):
         raise KernelTextError(f"{HOLE} is a kernel: say __global__ before void {HOLE}(...)")
+    _refuse_small_bounds(text)
     spec = OneRow(name="fused_gemv", make_layout=WarpInterleaved).completed(nbits, x_dtype)
     kernel = Kernel(spec, {HOLE: text}, time_limit=time_limit)
     return kernel.with_changed_source(lambda source: f"{_WORDS}{source}")

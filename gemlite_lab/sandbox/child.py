@@ -8,7 +8,9 @@ import pickle
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from functools import partial
+from inspect import signature
 
 import torch
 
@@ -65,8 +67,11 @@ def _reply(answers, pickled, request):
         arguments = [_in_known_memory(*numbered) for numbered in enumerate(arguments)]
         before = [a.clone() if isinstance(a, torch.Tensor) else None for a in arguments]
         result = run(answer, *arguments) if run else answer(*arguments)
-        if not run and _kept_otherwise(result):
-            return _error_of_a_shared_buffer(answer)
+        wrong = _of_other_kinds(answer, arguments, before)
+        if not run:
+            wrong = wrong or _of_shared_memory(result)
+        if wrong:
+            return _error(f"{getattr(answer, '__name__', 'the answer')} {wrong}")
         return {"result": plain(result), "changed": _changed(arguments, before)}
     except BaseException as error:
         return _raised(error, answer)
@@ -85,25 +90,51 @@ def _changed(arguments, before):
     return {i: plain(now) for i, (now, old) in pairs if old is not None and not same(now, old)}
 
 
-def _kept_otherwise(result):
-    """True if this call changed what calls before it returned. It watches `result` from now on.
+def _of_other_kinds(answer, arguments, before):
+    """What to say of a tensor that the call has left with another dtype or shape, or a gradient."""
+    for place, (now, old) in enumerate(zip(arguments, before, strict=True)):
+        if old is None or (now.dtype, now.shape, now.requires_grad) == (
+            old.dtype,
+            old.shape,
+            False,
+        ):
+            continue
+        return f"changed its input {_name_of(answer, place)}: work on a copy"
+    return ""
 
-    It watches no view of an argument, whose memory the next call has again.
+
+def _name_of(answer, place):
+    """The name of a parameter, or its number where there is none."""
+    with suppress(TypeError, ValueError):
+        return [*signature(answer).parameters, *map(str, range(place + 1))][place]
+    return str(place)
+
+
+def _of_shared_memory(result):
+    """What to say of a result that lies in memory of an argument or of an earlier result, or of a
+    call that changed what an earlier one returned. It watches `result` from now on.
     """
-    is_changed = any(not same(tensor.nan_to_num(), copy) for tensor, copy in _returned)
-    given = {tensor.untyped_storage().data_ptr() for tensor in _memory.values()}
+    if any(not same(tensor.nan_to_num(), copy) for tensor, copy in _returned):
+        return "changed what an earlier call of it returned: make a new tensor in each call"
     parts = result if isinstance(result, (list, tuple)) else [result]
     tensors = [
         part for part in parts if type(part) is torch.Tensor and part.layout == torch.strided
     ]
-    own = [t for t in tensors if t.untyped_storage().data_ptr() not in given]
-    _returned.extend((tensor, tensor.nan_to_num()) for tensor in own)
-    return is_changed
+    places = _places_of(tensors)
+    if places & _places_of(_memory.values()):
+        return "returned a view of its input, which changes with it: make a new tensor"
+    if places & _places_of(tensor for tensor, _ in _returned):
+        return "returned the tensor of an earlier call again: compute the result anew each time"
+    _returned.extend((tensor, tensor.nan_to_num()) for tensor in tensors)
+    return ""
 
 
-def _error_of_a_shared_buffer(answer):
-    name = getattr(answer, "__name__", "the answer")
-    message = f"{name} changed what an earlier call of it returned: make a new tensor in each call"
+def _places_of(tensors):
+    """Where the memory of these tensors begins, without those that have none."""
+    return {tensor.untyped_storage().data_ptr() for tensor in tensors} - {0}
+
+
+def _error(message):
     return {"error": "CheckFailed", "message": message, "line": ""}
 
 

@@ -31,6 +31,11 @@ def checked(answer, x):
 class _NoIntegerOfNaN(TorchDispatchMode):
     """In this context a conversion of NaN to an integer raises IntegerOfNaN."""
 
+    @classmethod
+    def _should_skip_dynamo(cls):
+        """Nothing compiles this mode; to skip it, torch would import its compiler for seconds."""
+        return False
+
     def __torch_dispatch__(self, function, types, arguments=(), named=None):
         named = named or {}
         if function is torch.ops.aten._to_copy.default:

@@ -1,5 +1,6 @@
 """`Sandbox`: run a learner's Python function in a process of its own."""
 
+import io
 import linecache
 import os
 import pickle
@@ -7,7 +8,7 @@ import select
 import sys
 from collections import deque
 from contextlib import suppress
-from functools import partial
+from functools import _lru_cache_wrapper, partial
 from pathlib import Path
 from signal import SIGKILL
 from threading import Lock
@@ -17,6 +18,7 @@ import torch
 from gemlite_edu.runners.simulator.run import show_what_it_printed
 from gemlite_lab.sandbox.children import take_child
 from gemlite_lab.sandbox.messages import receive, send, unpacked
+from gemlite_lab.sandbox.written import cached
 
 _SLEEPING = ("S", "T", "D")  # states of a thread that does not compute, as proc(5) has them
 SECONDS = 10.0  # of processor time, for one call
@@ -183,8 +185,19 @@ def _pickled(answer):
     is_known = module is None or module.__name__ == "__main__"
     if not is_known:
         cloudpickle.register_pickle_by_value(module)
+
+    class Pickler(cloudpickle.Pickler):
+        """Takes a function of functools.lru_cache by value too, as other functions."""
+
+        def reducer_override(self, obj):
+            if isinstance(obj, _lru_cache_wrapper):
+                return cached, (obj.__wrapped__, *obj.cache_parameters().values())
+            return super().reducer_override(obj)
+
+    content = io.BytesIO()
     try:
-        return cloudpickle.dumps(answer)
+        Pickler(content).dump(answer)
+        return content.getvalue()
     except Exception as error:
         raise AnswerError("unsendable", str(error)) from None
     finally:
@@ -201,6 +214,7 @@ def _texts_of(answer):
             waiting.append(function.func)
             continue
         function = getattr(function, "fn", function)  # Triton's jit wraps a function
+        function = getattr(function, "__wrapped__", function)  # as functools.lru_cache does
         code = getattr(function, "__code__", None)
         if code is None or code.co_filename in found:
             continue

@@ -5,6 +5,7 @@ no cell of it: the text goes into the answer's process, which is confined before
 """
 
 import ast
+from functools import lru_cache
 
 
 class Written:
@@ -46,6 +47,11 @@ def value_of(text, name, where, given=None):
     if name not in names:
         raise NameError(f"{name} is not defined{first_error}")
     return names[name]
+
+
+def cached(function, maxsize, typed):
+    """The function with an empty functools.lru_cache of its own."""
+    return lru_cache(maxsize, typed)(function)
 
 
 def code_of(text, name, where):

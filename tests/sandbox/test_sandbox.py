@@ -250,9 +250,39 @@ def test_neither_frames_nor_modules_hold_the_right_output():
 
 def test_a_changed_argument_comes_back_changed():
     x = torch.ones(3)
-    with Sandbox(answer_with("x.zero_()")) as sandboxed:
+    with Sandbox(lambda x: x.zero_().sum()) as sandboxed:
         sandboxed(x)
     assert not x.any()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.resize_(1),
+        lambda x: setattr(x, "data", x.data.double()),
+        lambda x: x.requires_grad_() is None,
+    ],
+)
+def test_an_argument_may_not_become_one_of_another_kind(change):
+    with pytest.raises(AnswerError, match="changed its input x: work on a copy"):
+        with Sandbox(lambda x: change(x)) as sandboxed:
+            sandboxed(torch.ones(3))
+
+
+def test_a_result_has_memory_of_its_own():
+    kept = []
+
+    def keep(x):
+        kept.append(x + 1)
+        return kept[0]
+
+    with pytest.raises(AnswerError, match="returned a view of its input"):
+        with Sandbox(lambda x: [1, x[1:]]) as sandboxed:
+            sandboxed(torch.ones(3))
+    with Sandbox(keep) as sandboxed:
+        sandboxed(torch.ones(3))
+        with pytest.raises(AnswerError, match="keep returned the tensor of an earlier call again"):
+            sandboxed(torch.zeros(3))
 
 
 def test_an_answer_keeps_what_it_remembers_for_one_check_only():
@@ -267,7 +297,7 @@ def test_an_answer_keeps_what_it_remembers_for_one_check_only():
 
 def test_an_address_tells_no_two_inputs_apart():
     def answer(x, seen={}):  # noqa: B006
-        return seen.setdefault(x.data_ptr(), x.sum())
+        return seen.setdefault(x.data_ptr(), x.sum().item())
 
     with Sandbox(answer) as sandboxed:
         assert sandboxed(torch.ones(3)) == sandboxed(torch.zeros(3)) == 3

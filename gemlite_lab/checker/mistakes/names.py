@@ -96,7 +96,7 @@ def explanations(exercise, answer, case, actual, size):
     may_be_chance = size > 1 and actual.numel() == 1
     for other in exercise.cases():
         is_telling = may_be_chance or len(found) > 1 and _differ_on(other, exercise, found)
-        if found and other is not case and is_telling:
+        if found and other is not case and is_telling and getattr(other, "is_telling", True):
             confirmed = _confirmed(exercise, answer, other, found)
             # Where a kernel's sums are rounded, a model may be further off than the bound.
             if confirmed or not exercise.is_kernel or exercise.expected(other)[1] is None:
