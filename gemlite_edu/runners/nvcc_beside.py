@@ -26,10 +26,8 @@ _NICE = 19  # so that it takes no time from the simulator
 _CHOICES = re.compile(r"^\s*(?:#|%:)\s*(?:el)?if|\bif\s+constexpr\b|\btemplate\b", re.MULTILINE)
 _OF_THE_TEXT = re.compile(r"^(?:\w+|\w+\.cuh?)\(\d+\): error", re.MULTILINE)
 _REGISTERS_USED = re.compile(r"Used (\d+) registers")
-_REGISTERS, _REGISTERS_AT_A_TIME = (
-    65_536,
-    8,
-)  # of a multiprocessor; they are given out so to threads
+_REGISTERS = 65_536  # of a multiprocessor
+_REGISTERS_AT_A_TIME = 8  # are given to each thread
 _OF_ASSEMBLY = re.compile(r"^ptxas\b.*?\b(?:error|fatal)\s*:\s*(.*)$", re.MULTILINE)
 _ACTIVE = ContextVar("the nvcc that runs beside the simulator", default=None)
 
@@ -108,8 +106,8 @@ class Beside:
                 raise _Failed(said)
             _refuse_too_many_registers(said, launch.threads_per_block, replace)
 
-        threads = launch.threads_per_block
-        key = ("compiled beside", source, *flags, threads, program_identity(self._nvcc))
+        block = f"{launch.threads_per_block} threads"
+        key = ("compiled beside", source, *flags, block, program_identity(self._nvcc))
         try:
             cached_build(key, build)
         except _Failed as failed:

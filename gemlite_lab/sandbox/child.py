@@ -93,14 +93,13 @@ def _changed(arguments, before):
 def _of_other_kinds(answer, arguments, before):
     """What to say of a tensor that the call has left with another dtype or shape, or a gradient."""
     for place, (now, old) in enumerate(zip(arguments, before, strict=True)):
-        if old is None or (now.dtype, now.shape, now.requires_grad) == (
-            old.dtype,
-            old.shape,
-            False,
-        ):
-            continue
-        return f"changed its input {_name_of(answer, place)}: work on a copy"
+        if old is not None and _kind_of(now) != _kind_of(old):
+            return f"changed its input {_name_of(answer, place)}: work on a copy"
     return ""
+
+
+def _kind_of(tensor):
+    return tensor.dtype, tensor.shape, tensor.requires_grad
 
 
 def _name_of(answer, place):
@@ -111,8 +110,9 @@ def _name_of(answer, place):
 
 
 def _of_shared_memory(result):
-    """What to say of a result that lies in memory of an argument or of an earlier result, or of a
-    call that changed what an earlier one returned. It watches `result` from now on.
+    """What to say of a call that changed an earlier result, or of a result in memory of others.
+
+    It watches `result` from now on.
     """
     if any(not same(tensor.nan_to_num(), copy) for tensor, copy in _returned):
         return "changed what an earlier call of it returned: make a new tensor in each call"

@@ -187,10 +187,11 @@ def _pickled(answer):
         cloudpickle.register_pickle_by_value(module)
 
     class Pickler(cloudpickle.Pickler):
-        """Takes a function of functools.lru_cache by value too, as other functions."""
+        """Takes the answer's own functions by value where functools.lru_cache holds them, too."""
 
         def reducer_override(self, obj):
-            if isinstance(obj, _lru_cache_wrapper):
+            is_own = getattr(obj, "__module__", None) == getattr(function, "__module__", None)
+            if is_own and isinstance(obj, _lru_cache_wrapper):
                 return cached, (obj.__wrapped__, *obj.cache_parameters().values())
             return super().reducer_override(obj)
 

@@ -110,6 +110,21 @@ def test_nvcc_has_the_limits_of_a_compiler(nvcc_that, tmp_path):
     assert said.read_text().split() == [str(limit) for limit in expected]
 
 
+def test_a_block_for_which_a_gpu_has_too_few_registers_is_refused(nvcc_that):
+    nvcc_that("echo 'ptxas info    : Used 2041 registers, used 1 barriers' >&2")
+    said = "needs 2041 registers a thread, and a GPU has [0-9]+ for each of the [0-9,]+ threads"
+    with pytest.raises(KernelTextError, match=said):
+        check(NAME, RIGHT + "// with many registers\n")
+
+
+def test_nvcc_keeps_its_files_where_they_go_with_the_build(nvcc_that, tmp_path):
+    nvcc_that(f"echo $TMPDIR > {tmp_path}/where; ls -d $TMPDIR > {tmp_path}/there")
+    check(NAME, RIGHT + "// with files\n")
+    where = (tmp_path / "where").read_text()
+    assert where == (tmp_path / "there").read_text()
+    assert not Path(where.strip()).exists()
+
+
 def test_nvcc_is_killed_when_the_answer_is_wrong_already(nvcc_that, tmp_path):
     nvcc_that(f"echo $$ > {tmp_path}/started; sleep 987654 & wait")
     start = time.monotonic()
