@@ -12,8 +12,9 @@ import torch
 def alike_inputs(case, name, is_free=None):
     """Four cases: one, with its tensor `name` in another shape, of other signs, and slightly moved.
 
-    The tensor (rows, columns) is float32, has an even number of rows, and has numbers halfway
-    between two codes, which moving takes off it. is_free: where it may be changed, a bool tensor.
+    The tensor (rows, columns) is float32 and has an even number of rows. Some of its numbers lie
+    halfway between two codes; moved slightly, they do not. is_free: a bool tensor, True where it
+    may be changed.
     """
     tensor = getattr(case, name)
     is_free = torch.ones_like(tensor, dtype=torch.bool) if is_free is None else is_free
