@@ -28,6 +28,8 @@ _UNSEEN = {
     "even and odd k are exchanged (for x and for the codes)",
     "every tile begins at row 0: tile * BLOCK_N is missing (for zeros)",
     "tiles are counted from the beginning of the chunk, not of W (for zeros)",
+    "groups from 10 on are taken for earlier ones (for the scale alone)",
+    "groups from 16 on are taken for earlier ones (for the zero-point alone)",
 }
 _ONE_BIT_SHORT = "the mask is one bit short, so that the highest bit of each code is lost"
 _SWAPPED = "the two codes of each pair of fields are swapped"

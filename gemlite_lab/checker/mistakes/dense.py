@@ -61,7 +61,6 @@ def mistakes(nbits, counted, axes, right_group, wrong_groups, wrong_places):
         *products.group_mistakes(wrong_groups),
         *too_few_groups(right_group),
         *products.scale_mistakes(),
-        *products.raised_scale_mistakes(),
         products.skipped_zeros(),
         *products.then_scaled(products.value_mistakes(2 ** (nbits - 1))),
         *code_mistakes(nbits),

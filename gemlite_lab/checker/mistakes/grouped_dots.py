@@ -61,6 +61,7 @@ def mistakes_of(case):
         *products.then_scaled(number_mistakes(2 ** (nbits - 1))),
         *fields.field_mistakes(shift, nbits, "W_NBITS"),
         *products.x_mistakes(),
+        products.lost_subnormals(),
         *products.type_mistakes(case.x.dtype),
         *products.count_mistakes(counted),
         *products.signed_zero_mistakes(),

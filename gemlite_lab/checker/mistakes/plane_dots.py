@@ -62,6 +62,7 @@ def mistakes_of(case):
         *zero_once_a_word(),
         *small_types.late_x_mistakes(),
         *products.x_mistakes(),
+        products.lost_subnormals(),
         *products.type_mistakes(case.x.dtype),
         *products.count_mistakes(counted),
         *products.mistakes_of_counts(counted, {only_10: is_in_a_word}),

@@ -83,6 +83,7 @@ def mistakes_of(case):
             *products.value_mistakes(64),
             products.rounded_to_even(),
             *products.x_mistakes(),
+            products.lost_subnormals(),
             *products.type_mistakes(case.x.dtype),
             *products.count_mistakes(counted.double(), code="pair"),
             *products.rounding_mistakes(),

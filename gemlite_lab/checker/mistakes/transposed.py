@@ -92,7 +92,6 @@ def _mistakes_of(case):
         *products.group_mistakes(dense.existing(groups, right, last)),
         *dense.too_few_groups(right),
         *_value_mistakes(case.signed),
-        *products.raised_scale_mistakes(),
         *([] if case.signed else [products.skipped_zeros()]),
         *products.x_mistakes(),
         *(Mistake(words, {"codes_at": at}) for words, at in in_k.items()),

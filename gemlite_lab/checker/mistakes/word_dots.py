@@ -147,6 +147,7 @@ def mistakes_of_any_format(case):
     return [
         *fields.field_mistakes(shift, case.nbits, "W_NBITS"),
         *products.x_mistakes(),
+        *([products.lost_subnormals()] if case.x.is_floating_point() else []),
         *products.type_mistakes(case.x.dtype),
         *products.count_mistakes(counted),
         *products.mistakes_of_counts(
