@@ -27,6 +27,23 @@ def as_transposes(case, *names):
     return replace(case, label=f"{case.label}, {_listed(names)} a .T of another tensor", **laid)
 
 
+def laid_in_every_way(of_dtypes, name):
+    """Cases whose tensor `name` is a part, a transpose, or all later rows of another tensor.
+
+    of_dtypes: a list of cases for each dtype; only those of the first one are laid as parts too.
+    """
+    first, *others = of_dtypes
+    found = [lay(case, name) for case in first for lay in (as_parts, as_transposes, as_later_rows)]
+    others = [case for cases in others for case in cases]
+    return found + [lay(case, name) for case in others for lay in (as_transposes, as_later_rows)]
+
+
+def middle_rolled(length):
+    """The places 0 to length - 1 with the first and the last where they were, the others rolled."""
+    at = torch.arange(length)
+    return torch.cat([at[:1], at[1:-1].roll(1), at[-1:]])
+
+
 def _as_part(tensor):
     rows, columns = tensor.shape
     whole = tensor.new_ones(rows + _ROWS_AHEAD, columns + _COLUMNS_AHEAD + -columns % 8)

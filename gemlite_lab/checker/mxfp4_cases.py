@@ -11,7 +11,7 @@ import torch
 
 from gemlite_lab.checker.alike_inputs import alike_inputs
 from gemlite_lab.checker.exchanged import with_exchanges
-from gemlite_lab.checker.laid_otherwise import as_later_rows, as_parts, as_transposes
+from gemlite_lab.checker.laid_otherwise import laid_in_every_way, middle_rolled
 from gemlite_lab.checker.usual_sizes import usual_sizes
 from gemlite_lab.lesson.real_layer import real_layer
 
@@ -98,26 +98,19 @@ def _next_to_powers(dtype, lowest, highest):
 def _alike():
     """Weights, then the same with rows, whole groups, or all columns in another order."""
     case, _ = _drawn(torch.float32, 6, 192, (-2, 1, 3, -7), seed=14)
-    groups = torch.arange(192).view(6, GROUP)[_middle_rolled(6)].flatten()
-    orders = {"": case.w, ", rows swapped": case.w[_middle_rolled(6)]}
+    groups = torch.arange(192).view(6, GROUP)[middle_rolled(6)].flatten()
+    orders = {"": case.w, ", rows swapped": case.w[middle_rolled(6)]}
     orders |= {", groups swapped": case.w[:, groups]}
-    orders |= {", columns swapped": case.w[:, _middle_rolled(192)]}
+    orders |= {", columns swapped": case.w[:, middle_rolled(192)]}
     label = case.label.removeprefix("exponents of ")
     found = (_both(f"{label}, in orders{how}", w.contiguous()) for how, w in orders.items())
     return [case for both in found for case in both]
 
 
-def _middle_rolled(length):
-    at = torch.arange(length)
-    return torch.cat([at[:1], at[1:-1].roll(1), at[-1:]])
-
-
 def _laid_otherwise():
     """Cases whose w, of each dtype, is a part or a transpose of another tensor."""
-    float32, *others = (_drawn(dtype, 24, 64, (-2, 1, 3), seed=15) for dtype in reversed(_DTYPES))
-    found = [lay(c, "w") for c in float32 for lay in (as_parts, as_transposes, as_later_rows)]
-    others = [case for both in others for case in both]
-    return found + [lay(case, "w") for case in others for lay in (as_transposes, as_later_rows)]
+    of_dtypes = [_drawn(dtype, 24, 64, (-2, 1, 3), seed=15) for dtype in reversed(_DTYPES)]
+    return laid_in_every_way(of_dtypes, "w")
 
 
 def _one_weight():

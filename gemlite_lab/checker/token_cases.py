@@ -7,7 +7,7 @@ import torch
 
 from gemlite_lab.checker.alike_inputs import alike_inputs
 from gemlite_lab.checker.exchanged import with_exchanges
-from gemlite_lab.checker.laid_otherwise import as_later_rows, as_parts, as_transposes
+from gemlite_lab.checker.laid_otherwise import laid_in_every_way, middle_rolled
 from gemlite_lab.checker.usual_sizes import usual_sizes
 from gemlite_lab.lesson.real_layer import real_layer
 
@@ -128,24 +128,17 @@ def _alike():
     All have the same first and last token, and the same first and last x in each token.
     """
     case, _ = _exact(torch.float32, 24, (-2, 1, 3, -7, 0, 2), seed=14)
-    rows, columns = _middle_rolled(6), _middle_rolled(24)
+    rows, columns = middle_rolled(6), middle_rolled(24)
     orders = {"": case.x, ", tokens swapped": case.x[rows], ", x swapped": case.x[:, columns]}
     label = case.label.removeprefix("x_q of ")
     found = (_both(f"{label}{how}", x.contiguous(), True) for how, x in orders.items())
     return [case for both in found for case in both]
 
 
-def _middle_rolled(length):
-    at = torch.arange(length)
-    return torch.cat([at[:1], at[1:-1].roll(1), at[-1:]])
-
-
 def _laid_otherwise():
     """Cases whose x, of each dtype, is a part or a transpose of another tensor."""
-    float32, *others = (_exact(dtype, 24, (-2, 1, 3), seed=15) for dtype in reversed(_DTYPES))
-    found = [lay(c, "x") for c in float32 for lay in (as_parts, as_transposes, as_later_rows)]
-    others = [case for both in others for case in both]
-    return found + [lay(case, "x") for case in others for lay in (as_transposes, as_later_rows)]
+    of_dtypes = [_exact(dtype, 24, (-2, 1, 3), seed=15) for dtype in reversed(_DTYPES)]
+    return laid_in_every_way(of_dtypes, "x")
 
 
 def _real(x_dtype, tokens=8):

@@ -10,6 +10,7 @@ from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products, small_types, word_dots
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 from gemlite_lab.checker.mistakes.numbers_of_codes import number_mistakes
+from gemlite_lab.checker.mistakes.raised_scales import raised_scale_mistakes
 from gemlite_lab.checker.mistakes.sums_apart import scaled_code_without_x, zero_once_a_group
 
 _BITS = (8, 9, 10, 15, 16)
@@ -56,7 +57,7 @@ def mistakes_of(case):
         *_forgotten_sums(case, counted),
         *_scaled_as_a_sum(),
         *_groups_of_the_first_code(case, counted),
-        *products.raised_scale_mistakes(),
+        *raised_scale_mistakes(),
         *products.then_scaled(products.value_mistakes(2 ** (nbits - 1))),
         *products.then_scaled(number_mistakes(2 ** (nbits - 1))),
         *fields.field_mistakes(shift, nbits, "W_NBITS"),

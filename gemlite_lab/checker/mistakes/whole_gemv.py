@@ -10,6 +10,7 @@ import torch
 from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes import fields, products, word_dots
 from gemlite_lab.checker.mistakes.model import Mistake, Model
+from gemlite_lab.checker.mistakes.raised_scales import raised_scales
 from gemlite_lab.checker.mistakes.sums_apart import two_readings_of_x
 
 _LANES = torch.arange(WARP_SIZE)
@@ -113,7 +114,7 @@ def _scale_mistakes(case):
         ),
         **{
             words: lambda s, scales, raised=raised: s * raised(scales.double()).T
-            for words, raised in products.raised_scales().items()
+            for words, raised in raised_scales().items()
         },
     }
     return [
