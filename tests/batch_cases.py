@@ -27,7 +27,7 @@ from ternary_cases import rows_where_pairs_meet as pairwise
 
 from gemlite_edu import load
 from gemlite_edu.kernels import gemm_fast
-from gemlite_edu.kernels.fast_weights import FastWeights
+from gemlite_edu.kernels.fast_weights import FastWeights, Types
 from gemlite_edu.kernels.gemm_fast import _SHAPES, _Cut, _may_be_even
 from gemlite_edu.numbers.bounds import parts_error_bound
 from gemlite_edu.numbers.weight_modes import ChannelScaleMode, WeightMode
@@ -35,7 +35,7 @@ from gemlite_edu.runners import kernel as kernel_module
 
 BATCH = "gemm_a16wn_fast"
 _ROWS_OF_MMA = 16
-_OFFSET = {8: 1024, 4: 64, 2: 16}  # that the text leaves on codes
+_LARGEST_TYPES = Types(FP16, FP16)  # with scales and zeros in float32
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,20 @@ class Case(fast_cases.Case):
         """The machine, whose GPU alone has clusters."""
         return self.machine._replace(largest_cluster=4 if device.type == "cuda" else 1)
 
+    def cut(self, splits=1):
+        """The `_Cut` for so many blocks that share out K."""
+        shapes = _SHAPES[self.rows]
+        shape = shapes[min(self.width, len(shapes) - 1)]
+        if self.is_even and _may_be_even(self.rows, *shape):
+            return _Cut(self.rows, *shape, 1, is_even=True)
+        return _Cut(self.rows, *shape, splits)
+
+    def has_room(self):
+        """True if a block has room for steps to come beside those that it multiplies."""
+        weights = FastWeights(self.nbits, self.group_size)
+        cuts = [replace(self, is_even=is_even).cut() for is_even in (False, True)]
+        return all(cut.is_deep_enough(_LARGEST_TYPES, weights) for cut in cuts)
+
     def build(self):
         """A text that differs where the library does."""
         return str(self.plan("cuda").product.defines)
@@ -72,7 +86,8 @@ class Case(fast_cases.Case):
         """Of few rows scales meet sums; of more they make weights, as `many_rows_error_bound`."""
         if self.rows == _ROWS_OF_MMA:
             part = FastWeights(self.nbits, self.group_size).part
-            return parts_error_bound(product, FP16, part=part, offset=_OFFSET[self.nbits])
+            offset = 1024 >> (8 - self.nbits)  # that the text leaves on codes
+            return parts_error_bound(product, FP16, part=part, offset=offset)
         return many_rows_error_bound(product, FP16)
 
     def is_near(self, error, exact):
@@ -82,13 +97,8 @@ class Case(fast_cases.Case):
 
 @contextmanager
 def _cut_as(case):
-    shapes = _SHAPES[case.rows]
-    shape = shapes[min(case.width, len(shapes) - 1)]
-
     def the_one_cut(M, largest_cluster):
-        if case.is_even and _may_be_even(case.rows, *shape):
-            return [_Cut(case.rows, *shape, 1, is_even=True)]
-        return [_Cut(case.rows, *shape, min(case.splits, largest_cluster))]
+        return [case.cut(min(case.splits, largest_cluster))]
 
     gemm_fast.plan_gemm.cache_clear()
     machine = mock.patch.object(kernel_module, "machine_of", case.machine_of)
@@ -98,7 +108,7 @@ def _cut_as(case):
 
 
 FACTORS = {
-    "nbits": [8, 4, 2],
+    "nbits": [8, 7, 6, 5, 4, 3, 2, 1],
     "M": [1, 15, 33, 70],
     "N": [8, 64, 136],
     "least_K": [256, 512, 768],
@@ -136,11 +146,18 @@ FACTORS_ON_A_GPU = FACTORS | {
 def all_cases(factors, seed=0):
     """Every case; another seed combines the values otherwise."""
     for row in pairwise(factors, seed):
-        case = Case(**row)
-        # Of 2 bits a step is long: more rows, or groups of warps that take turns, find no room.
-        if case.nbits == 2 and case.rows >= 64:
-            case = replace(case, rows=min(case.rows, 128), width=max(case.width, 1))
-        yield case
+        yield with_room(Case(**row))
+
+
+def with_room(case):
+    """The case, with a block of fewer rows or another width where no two steps fit into one."""
+    fewer = [rows for rows in reversed(_SHAPES) if rows <= case.rows]
+    blocks = [(rows, width) for rows in fewer for width in (case.width, 1, 2, 0)]
+    return next(
+        found
+        for found in (replace(case, rows=rows, width=width) for rows, width in blocks)
+        if found.has_room()
+    )
 
 
 # Of many seeds, this one needs few libraries and the least time in the simulator.
@@ -164,10 +181,13 @@ def cases_for_a_gpu():
                     yield Case(nbits, rows + 1, 520, 4096, **cut)
                     if splits < 4:  # many blocks to a tile, and many tiles to a block
                         yield Case(nbits, rows + 1, 520, 4096, **cut | dict(is_even=True))
-    for splits in (1, 2, 4):
-        for width in (1, 2):
-            yield Case(2, 129, 520, 4096, rows=128, width=width, splits=splits)
-    yield Case(2, 129, 520, 4096, rows=128, width=2, is_even=True)
+    for nbits in (7, 6, 5, 3, 2, 1):
+        for rows, shapes in _SHAPES.items():
+            for width in range(len(shapes)):
+                case = Case(nbits, rows + 1, 520, 4096, rows=rows, width=width)
+                if case.has_room():
+                    yield replace(case, splits=2, machine=FEW_BLOCKS)
+                    yield replace(case, is_even=True)
 
 
 # The shapes of models, cut as the package cuts them: (N, K, M, nbits), in groups of 128

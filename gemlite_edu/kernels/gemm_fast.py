@@ -11,23 +11,24 @@ from gemlite_edu.kernels.gemv_fast import FastGemv
 from gemlite_edu.kernels.machine import HOPPER, shared_bytes_per_block
 from gemlite_edu.kernels.plan import WARP_SIZE, WHOLE_ROW, Launch, Plan
 
-WIDTHS = (8, 4, 2)
 LEAST_PART = 32  # of the codes of a step, those that share a scale
 N_TILE = 8  # outputs whose scales fill whole 16-byte pieces of a bulk copy
 LONGEST_K = 2**26  # the kernels that arrange x count threads in 32 bits
 
 _BRINGERS = 4  # producer warps: two for weights, one for x, one for the flag of what a block leaves
-_ROW_BYTES, _BARRIER_BYTES, _STAGE_ALIGNMENT = 64, 16, 128  # words of a step; barriers of a stage
+_BARRIER_BYTES, _STAGE_ALIGNMENT = 16, 128  # of a stage
 _LEFT_BYTES = 8  # the barrier for what a block leaves
 _MOST_STAGES = 16
 _ROWS_OF_MMA = 16  # up to 16 rows of x use mma.sync, which needs sums of x; more rows use wgmma
 _FEW_ROWS = 32  # up to 32 rows have separate memory for sums, and arranging x starts early
 _ARRANGE_THREADS = 128
 
-# {rows of x in a block: ((tiles per warp, warps along N, groups of warps along K), ...)}
-_WIDE_SHAPES = ((1, 4, 4), (1, 8, 2), (1, 16, 1))
+# {rows of x in a block: ((tiles per warp, warps along N, groups of warps along K), ...)}. The last
+# shape of few rows fits into shared memory whatever a step has: many codes, their scales, a table.
+_SMALL_SHAPE = (1, 8, 1)
+_WIDE_SHAPES = ((1, 4, 4), (1, 8, 2), (1, 16, 1), _SMALL_SHAPE)
 _SHAPES = {
-    16: ((1, 4, 4), (1, 8, 2), (2, 8, 2)),
+    16: ((1, 4, 4), (1, 8, 2), (2, 8, 2), _SMALL_SHAPE),
     32: _WIDE_SHAPES,
     64: _WIDE_SHAPES,
     128: ((1, 4, 2), (1, 8, 1), (1, 16, 1)),
@@ -37,10 +38,10 @@ _SHAPES = {
 
 @dataclass(frozen=True, kw_only=True)
 class FastGemm(FastGemv):
-    """gemm_a16wn_fast: multiplies many rows of x by `PlaneTiles`, on Hopper and in the simulator.
+    """gemm_a16wn_fast: multiplies many rows of x, on Hopper and in the simulator.
 
-    x is float16; N is a multiple of 8, K of 512 // nbits. Beyond 16 rows, the kernel rounds each
-    weight and its scale to float16.
+    x is float16; N is a multiple of 8, K of a tile of the weights' layout. Beyond 16 rows, the
+    kernel rounds each weight and its scale to float16.
     """
 
     name: str = "gemm_a16wn_fast"
@@ -53,8 +54,6 @@ class FastGemm(FastGemv):
     @cached_property
     def weights(self):
         """The `FastWeights`; ValueError for an unsupported width or group size."""
-        if self.nbits not in WIDTHS:
-            raise ValueError(f"nbits must be 8, 4 or 2 for gemm_a16wn_fast, got {self.nbits}")
         weights = super().weights
         if weights.part < LEAST_PART:
             raise ValueError(
@@ -218,7 +217,7 @@ class _Cut(NamedTuple):
         """Bytes of the x, words, scales and zeros of one step."""
         scales = weights.step // weights.part * (types.scales.itemsize + types.zeros.itemsize)
         used = 2 * _image_halves(self.rows, weights.step, weights)
-        used += self.block_n * (_ROW_BYTES + scales)
+        used += self.block_n * (weights.step * weights.nbits // 8 + scales)
         return -(-used // _STAGE_ALIGNMENT) * _STAGE_ALIGNMENT
 
     def product(self, M, N, K, types, weights, machine):

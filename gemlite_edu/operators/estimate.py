@@ -12,7 +12,8 @@ from gemlite_edu.kernels.machine import H200
 
 _HALVES = Types(*[torch.float16] * len(Types._fields))
 _COST_OF_A_US = 38_500  # units of a cut's `cost` that pass in a microsecond
-_STEP_SCALES = {8: 0.54, 4: 1.0, 2: 1.75}  # {nbits: duration of a step, relative to 4 bits}
+# {nbits: duration of a step, relative to 4 bits}, of the widths that Triton makes dense
+_STEP_SCALES = {8: 0.54, 4: 1.0, 2: 1.75, 1: 1.68}
 _BYTES_BESIDE_A_CUT = 3.0e6  # bytes of x, its image and y that pass in a microsecond
 _MULTIPLY_ADDS_OF_A_US, _BYTES_OF_A_US = 424e6, 3.33e6
 _STARTS_US = {"fused": 0.5, "dense": 5.0}  # a cut's cost already has the start of each turn

@@ -23,6 +23,7 @@ from fast_cases import (
 from sparse_fast_cases import SPARSE, SparseCase
 
 from gemlite_edu import load
+from gemlite_edu.kernels.fast_weights import FastWeights
 from gemlite_edu.kernels.gemm_fast import FAST_GEMM
 from gemlite_edu.kernels.gemv_fast import FAST_KERNELS
 from gemlite_edu.kernels.machine import HOPPER
@@ -48,14 +49,14 @@ CASES_FOR_BOTH_RUNNERS += small_and_exact(dict.fromkeys(ONE_BLOCK_CASES), 2**22)
 WIDTHS = range(8, 0, -1)
 GEMVS = [(FAST, nbits, x_dtype) for nbits in WIDTHS for x_dtype in (FP16, BF16)]
 GEMVS += [(SPARSE, None, x_dtype) for x_dtype in (FP16, BF16)]
-PRODUCTS = [(BATCH, nbits, FP16) for nbits in (8, 4, 2)] if IS_HOPPER else []
+PRODUCTS = [(BATCH, nbits, FP16) for nbits in WIDTHS] if IS_HOPPER else []
 SHAPES = [(4096, 4096), (4096, 14336), (14336, 4096), (8192, 8192), (5120, 13824), (1536, 384)]
 SHAPES += [(11008, 4096), (3072, 8192)]
 MODELS = [
     (*kernel, N, K)
     for kernel in GEMVS + PRODUCTS
     for N, K in SHAPES
-    if kernel not in PRODUCTS or K % (512 // kernel[1]) == 0
+    if kernel not in PRODUCTS or K % FastWeights(kernel[1]).step == 0
 ]
 FEW_ROWS, MANY_ROWS = (1, 2, 4, 8, 24), (3, 7, 16, 24, 48, 64, 100, 256, 300, 1024)
 MANY_RUNS = [(*kernel, 5000, 4) for kernel in GEMVS]

@@ -59,8 +59,8 @@ def test_a_code_stands_for_its_level(case, levels):
     [
         *(fast_cases.Case(nbits, 3, 33, 320, 32) for nbits in (1, 2, 3, 5, 6, 7, 8)),
         fast_cases.Case(8, 8, 33, 320, 16, BF16),
-        *(batch_cases.Case(nbits, 5, 72, 256, rows=16) for nbits in (8, 2)),
-        batch_cases.Case(8, 5, 72, 256, rows=32),
+        *(batch_cases.Case(nbits, 5, 72, 256, rows=16, width=3) for nbits in range(1, 9)),
+        *(batch_cases.Case(nbits, 5, 72, 256, rows=32, width=3) for nbits in (8, 7, 3)),
     ],
     ids=str,
 )

@@ -11,6 +11,7 @@ from triton_cases import example, is_right, make_case
 from gemlite_edu.kernels.machine import H200, Machine
 from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMV_FAST
 from gemlite_edu.operators.triton_product import Epilogue
+from gemlite_edu.packing.piece_tiles import PieceTiles
 from gemlite_edu.packing.plain_tiles import PlainTiles
 from gemlite_edu.packing.plane_tiles import PlaneTiles
 
@@ -33,8 +34,7 @@ def test_no_rows_of_x_give_no_rows_of_y():
 
 
 REFUSED = {
-    "3 bits": (PlaneTiles(3, 512), FP16, FP16, H200, 8),
-    "1 bit": (PlaneTiles(1, 512, None, 16), FP16, FP16, H200, 8),
+    "3 bits as Triton has them": (PlaneTiles(3, 512), FP16, FP16, H200, 8),
     "short words": (PlaneTiles(4, 512, word_bits=16), FP16, FP16, H200, 8),
     "padded groups": (PlaneTiles(4, 960, 96), FP16, FP16, H200, 8),
     "short groups": (PlaneTiles(4, 512, 16), FP16, FP16, H200, 8),
@@ -56,7 +56,9 @@ def test_what_it_does_not_take(arguments):
 
 
 def test_what_it_takes():
-    for layout in (PlaneTiles(4, 1024), PlaneTiles(8, 512, 32), PlaneTiles(2, 512, 512)):
+    of_planes = PlaneTiles(4, 1024), PlaneTiles(8, 512, 32), PlaneTiles(2, 512, 512)
+    of_halves = PlaneTiles(1, 512, word_bits=16), PieceTiles(3, 512, 64), PieceTiles(7, 256)
+    for layout in of_planes + of_halves:
         assert takes(layout, FP16, FP32, H200, 8)
 
 

@@ -81,11 +81,19 @@ def test_the_layer_says_where_it_takes_it(machine, chosen):
 
 
 @pytest.mark.parametrize("format", [INT3, INT6], ids=str)
-@pytest.mark.parametrize("machine", [A100, H200])
-def test_weights_that_no_triton_kernel_reads_keep_it_up_to_1024_rows(format, machine):
-    layer = GemLiteLinear.from_coded(quantize_to_format(torch.randn(24, 256), format))
+@pytest.mark.parametrize("machine, N", [(A100, 24), (H200, 20)])
+def test_weights_that_no_triton_kernel_reads_keep_it_up_to_1024_rows(format, machine, N):
+    """On Hopper it takes the outputs that gemm_a16wn_fast does not take."""
+    layer = GemLiteLinear.from_coded(quantize_to_format(torch.randn(N, 256), format))
     chosen = {M: layer.explain(M, machine=machine).split()[3] for M in (8, 9, 64, 65, 1024, 1025)}
     assert [*chosen.values()] == ["GEMV_FAST,", *4 * ["GEMM_MMA,"], "DEQUANTIZE,"]
+
+
+@pytest.mark.parametrize("format", [INT3, INT6], ids=str)
+def test_hopper_keeps_such_weights_packed_for_any_number_of_rows(format):
+    layer = GemLiteLinear.from_coded(quantize_to_format(torch.randn(24, 256), format))
+    chosen = {M: layer.explain(M, machine=H200).split()[3] for M in (4, 5, 64, 4096)}
+    assert [*chosen.values()] == ["GEMV_FAST,", *3 * ["GEMM_FAST,"]]
 
 
 def test_explain_names_the_kernel_and_why():

@@ -1,5 +1,5 @@
-// The product for batches at the memory limit: fp16 activations, 8-, 4- or 2-bit weights, fp32
-// accumulation, on Hopper. Compile with -DW_NBITS=8, 4 or 2 and what gemm_fast.cuh asks for.
+// The product for batches at the memory limit: fp16 activations, weights of 1 to 8 bits, fp32
+// accumulation, on Hopper. Compile with -DW_NBITS=1 to 8, and what gemm_fast.cuh asks for.
 #include "copies.cuh"
 #include "tensor_core.cuh"
 
@@ -11,7 +11,7 @@ __device__ inline void prepare_pairs() {}
 // END HOLE
 
 // BEGIN HOLE dequant_pair
-// What code 0 of field f reads, the same for all f: the skeleton takes it off again.
+// What code 0 of field f reads: the skeleton takes it off again, soonest where it is the same for all f.
 __host__ __device__ constexpr float offset_of(int f) { return 1024 >> (8 - W_NBITS); }
 
 // Codes f of the two halves of `pairs` as two halves of fp16, each with its offset. With the exponent

@@ -5,7 +5,7 @@
 //
 //   x_image        x (M, K) half as arrange_for_mma.cu (16 ROWS) or arrange_for_wgmma.cu makes it, and
 //                  room for what blocks leave to each other
-//   W_packed       (N, K)       (tiles, N, 16) words: packing/plane_tiles.py; N a multiple of 8
+//   W_packed       (N, K)       words of packing/plane_tiles.py or piece_tiles.py; N a multiple of 8
 //   scales, zeros  (groups, N)  SCALE_T, ZERO_T; a MODE without one leaves it out
 //   levels         (count)      float, null if the text in prepare_pairs takes none
 //   y              (M, N)       Y_T: * channel_scales (N) CHANNEL_T * token_scales (M) + bias (N) BIAS_T
@@ -28,8 +28,9 @@
 #include "tensor_core.cuh"
 #include "weight_modes.cuh"
 
-constexpr int PLANE = 16, PLANES = 32 / W_NBITS, TILE_K = PLANES * PLANE;
-constexpr int FIELDS = PLANES / 2;                                 // codes of a half of a pair
+constexpr int PLANE = 16;
+constexpr int FIELDS = 16 / W_NBITS, REST = 16 % W_NBITS;          // codes of a half of a pair; bits left
+constexpr int PLANES = (W_NBITS == 1 || REST ? 16 : 32) / (W_NBITS & -W_NBITS), TILE_K = PLANES * PLANE;
 constexpr int PART = GROUP_SIZE < TILE_K ? GROUP_SIZE : TILE_K;    // of a step, with one scale
 constexpr int PARTS = TILE_K / PART, STEPS_PER_GROUP = GROUP_SIZE / PART;
 constexpr int WORKERS = WARPS_N * WARPS_K, WORKER_THREADS = WORKERS * WARP_SIZE;
@@ -42,8 +43,6 @@ constexpr int MORE_REGISTERS = WORKERS == 16 ? 112 : 232, FEW_REGISTERS = WORKER
 constexpr int EVEN_REGISTERS = 65536 / THREADS / 8 * 8;
 static_assert(WORKER_THREADS * MORE_REGISTERS + BRINGER_THREADS * FEW_REGISTERS ==
                       THREADS * EVEN_REGISTERS || !NEED_MORE, "workers take what bringers give");
-constexpr float OFFSET = offset_of(0);
-static_assert(offset_of(FIELDS - 1) == OFFSET, "an offset that is the same for all fields");
 
 // What a launch is asked for; row_blocks: of ROWS rows of x, the last one of what is left.
 struct Problem {
@@ -88,8 +87,8 @@ __device__ inline Part last_part(Range left, const Problem& of) {
 // A lane's sums: of rows of W (tile, j / 2) and rows of x (column, 2 t + j % 2); tensor_core.cuh.
 using Totals = float[TILES][COLUMNS][4];
 
-#include "gemm_fast_stages.cuh"
 #include "gemm_fast_words.cuh"
+#include "gemm_fast_stages.cuh"
 #if ROWS == 16
 #include "gemm_fast_mma.cuh"
 #else

@@ -33,8 +33,8 @@ __device__ inline void add_part(const Stage& from, int part, int warp_n, const T
 // Adds a step's share to totals.
 __device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, Pending&) {
   const int g = threadIdx.x % WARP_SIZE / 4, t = threadIdx.x % 4;
-  Pairs pairs[TILES * 2];
-  load_pairs(from, warp_n, pairs);
+  RowWords words[TILES * 2];
+  load_words(from.words, warp_n, words);
   #pragma unroll
   for (int part = 0; part < PARTS; ++part) {
     Totals dots = {};
@@ -49,7 +49,7 @@ __device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, P
       #pragma unroll
       for (int tile = 0; tile < TILES; ++tile) {
         half2 codes[4];
-        dequant_plane(&pairs[tile * 2], plane, codes);
+        dequant_plane(&words[tile * 2], plane, codes);
         #pragma unroll
         for (int c = 0; c < COLUMNS; ++c) {
           multiply_add(dots[tile][c], codes[0], codes[1], codes[2], codes[3],

@@ -6,11 +6,10 @@
 
 constexpr int X_SUMS = ROWS == 16 ? PARTS * ROWS : 0;  // floats behind the x of a step
 constexpr int X_BYTES = ROWS * TILE_K * 2 + X_SUMS * 4;
-constexpr int ROW_BYTES = 64;                          // of the words of a row in a step
 
 struct __align__(128) Stage {
   uint4 x[X_BYTES / 16];
-  uint4 words[BLOCK_N][4];
+  uint4 words[REGISTERS * BLOCK_N];
   SCALE_T scales[PARTS][BLOCK_N];
   ZERO_T zeros[PARTS][BLOCK_N];
 };
@@ -67,7 +66,7 @@ __device__ inline void clear_rows_beyond(Shared& shared, Range own, const Proble
   for (int i = threadIdx.x; i < STAGES * (BLOCK_N - rows); i += THREADS) {
     const int row = rows + i / STAGES;
     Stage& stage = shared.stages[i % STAGES];
-    for (uint4& words : stage.words[row]) words = make_uint4(0, 0, 0, 0);
+    for (int j = 0; j < REGISTERS; ++j) stage.words[word_at(row, j)] = make_uint4(0, 0, 0, 0);
     for (int part = 0; part < PARTS; ++part) {
       stage.scales[part][row] = SCALE_T(0.0f);
       stage.zeros[part][row] = ZERO_T(0.0f);
@@ -101,7 +100,7 @@ __device__ inline void bring_weights(Shared& shared, Range left, const Problem& 
   Part part;
   for (int step = 0; left.first < left.end; left.end -= part.steps) {
     part = last_part(left, of);
-    const int word_bytes = part.rows * ROW_BYTES;
+    const int word_bytes = part.rows * REGISTERS * sizeof(uint4);
     const int scale_bytes = HAS_SCALES ? part.rows * sizeof(SCALE_T) : 0;
     const int zero_bytes = HAS_ZEROS ? part.rows * sizeof(ZERO_T) : 0;
     #pragma unroll 1
@@ -109,9 +108,9 @@ __device__ inline void bring_weights(Shared& shared, Range left, const Problem& 
       if (!is_own_turn(step)) continue;
       Stage& to = empty_stage(shared, step);
       uint64_t* full = &shared.full[step % STAGES];
-      const size_t first_row = static_cast<size_t>(place) * of.N + part.first_n;
       barrier_arrive_expecting(full, word_bytes + PARTS * (scale_bytes + zero_bytes));
-      bulk_copy_once(to.words, &from.W_packed[first_row * 4], word_bytes, full);
+      const uint4* words = &from.W_packed[static_cast<size_t>(place) * of.N * REGISTERS];
+      bring_words(to.words, words, of.N, part.first_n, part.rows, full);
       for (int i = 0; i < PARTS; ++i) {
         const int group = PARTS == 1 ? place / STEPS_PER_GROUP : place * PARTS + i;
         const size_t first = static_cast<size_t>(group) * of.N + part.first_n;

@@ -43,8 +43,8 @@ static_assert(PLANES % BUFFERS == 0, "in every step a plane has the same buffer"
 
 // Adds a step's share to totals. Weights are made while wgmma is at work with those before them.
 __device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, Pending& pending) {
-  Pairs pairs[2];
-  load_pairs(from, warp_n, pairs);
+  RowWords words[2];
+  load_words(from.words, warp_n, words);
   const GroupOperand x = group_operand(from.x);
   Scaling of;
   #pragma unroll
@@ -52,7 +52,7 @@ __device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, P
     if (plane * PLANE % PART == 0) load_scaling(from, plane * PLANE / PART, warp_n, of);
     half2* weights = pending.weights[plane % BUFFERS];
     half2 codes[4];
-    dequant_plane(pairs, plane, codes);
+    dequant_plane(words, plane, codes);
     group_wait<BUFFERS - 1>();
     #pragma unroll
     for (int i = 0; i < 4; ++i) {

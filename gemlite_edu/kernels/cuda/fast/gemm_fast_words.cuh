@@ -1,32 +1,45 @@
-// The part of gemm_fast.cuh that knows what lane 4 g + t takes of the words of a stage: of rows g and
-// g + 8 of each 16, words 4 t to 4 t + 3.
+// The part of gemm_fast.cuh that brings words, and takes codes out of them. The words of a step, Words
+// of BLOCK_N rows, lie as in W_packed: of two halves of all rows, of the next two, and of the last.
 #pragma once
+#include "bulk_copies.cuh"
+#include "words_of_rows.cuh"
 
-// Neighbours in k, in the lower and the upper half of a register: fields of the lower halves of the
-// first two words and of the last two, then those of the upper halves.
-struct Pairs {
-  uint32_t of[4];
-};
+// Where code 0 reads another number in each field, dequant_plane takes that off, and none is left.
+constexpr bool has_one_offset(int f) {
+  return f == FIELDS || (offset_of(f) == offset_of(0) && has_one_offset(f + 1));
+}
+constexpr bool HAS_ONE_OFFSET = has_one_offset(0);
+constexpr float OFFSET = HAS_ONE_OFFSET ? offset_of(0) : 0.0f;
 
-// Of the lane's rows from warp_n on, in this order: g, g + 8, 16 + g, 24 + g.
-__device__ inline int row_of(int warp_n, int i) {
-  return warp_n + i * 8 + threadIdx.x % WARP_SIZE / 4;
+// Where word i of a row lies.
+__device__ inline int word_at(int row, int i) {
+  return i / 4 * 4 * BLOCK_N + row * (i < FOURS * 4 ? 4 : 2) + i % 4;
 }
 
-__device__ inline void load_pairs(const Stage& from, int warp_n, Pairs pairs[TILES * 2]) {
+// Brings those of `rows` rows from first_n on. from: the step's words of all N rows.
+__device__ inline void bring_words(uint4* to, const uint4* from, size_t N, int first_n, int rows,
+                                   uint64_t* full) {
   #pragma unroll
-  for (int i = 0; i < TILES * 2; ++i) {
-    const uint4 words = from.words[row_of(warp_n, i)][threadIdx.x % 4];
-    pairs[i] = {{__byte_perm(words.x, words.y, 0x5410), __byte_perm(words.z, words.w, 0x5410),
-                 __byte_perm(words.x, words.y, 0x7632), __byte_perm(words.z, words.w, 0x7632)}};
+  for (int i = 0; i < FOURS; ++i) {
+    bulk_copy_once(&to[i * 4 * BLOCK_N], &from[(i * N + first_n) * 4], rows * 64, full);
+  }
+  if (REGISTERS % 4 == 2) {
+    const uint4* last = &from[FOURS * 4 * N + first_n * 2];
+    bulk_copy_once(&to[FOURS * 4 * BLOCK_N], last, rows * 32, full);
   }
 }
 
+__device__ inline void load_words(const uint4* from, int warp_n, RowWords words[TILES * 2]) {
+  #pragma unroll
+  for (int i = 0; i < TILES * 2; ++i) words[i] = words_of(from, BLOCK_N, row_of(warp_n, i));
+}
+
 // What multiply_add takes of a plane: of rows g and g + 8 the first pair, then the second.
-__device__ inline void dequant_plane(const Pairs pairs[2], int plane, half2 codes[4]) {
-  const int half = plane / FIELDS * 2;
+__device__ inline void dequant_plane(const RowWords words[2], int plane, half2 codes[4]) {
+  const int field = field_of(plane);
   #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    codes[i] = dequant_pair(pairs[i % 2].of[half + i / 2], plane % FIELDS);
+    codes[i] = dequant_pair(pairs_of(words[i % 2], plane, i / 2), field);
+    if (!HAS_ONE_OFFSET) codes[i] = __hsub2(codes[i], __float2half2_rn(offset_of(field)));
   }
 }

@@ -26,7 +26,7 @@ constexpr int PARTS = STEP / PART, STEPS_PER_GROUP = GROUP_SIZE / PART;
 constexpr int THREADS = WARPS * WARP_SIZE, BLOCK_N = 16 * TILES * WARPS;
 constexpr int COLUMNS = ROWS / 8;  // tensor-core columns of y^T
 
-#include "gemv_fast_words.cuh"
+#include "words_of_rows.cuh"
 #include "gemv_fast_sums.cuh"
 #include "weight_modes.cuh"
 
@@ -34,11 +34,6 @@ constexpr int COLUMNS = ROWS / 8;  // tensor-core columns of y^T
 
 // A lane's sums: of rows of W (tile, j / 2) and rows of x (column, 2 t + j % 2); tensor_core.cuh.
 using Totals = float[TILES][COLUMNS][4];
-
-// Of the lane's rows of W from warp_n on, in this order: g, g + 8, 16 + g, 24 + g.
-__device__ inline int row_of(int warp_n, int i) {
-  return warp_n + i * 8 + threadIdx.x % WARP_SIZE / 4;
-}
 
 // Adds to totals what a part's dot products with codes come to, with scales and zeros.
 __device__ inline void add_part(const Stage& from, int part, int warp_n, const Totals& dots,
@@ -70,7 +65,9 @@ __device__ inline void add_step(const Stage& from, int warp_n, Totals& totals) {
   const int lane_x = threadIdx.x % WARP_SIZE / 4 * 32 + threadIdx.x % 4 * 8;
   RowWords words[TILES * 2];
   #pragma unroll
-  for (int i = 0; i < TILES * 2; ++i) words[i] = words_of(from, row_of(warp_n, i));
+  for (int i = 0; i < TILES * 2; ++i) {
+    words[i] = words_of(from.words, BLOCK_N, row_of(warp_n, i));
+  }
   #pragma unroll
   for (int part = 0; part < PARTS; ++part) {
     Totals dots = {};

@@ -1,7 +1,7 @@
 // The part of gemm_mma.cuh that brings a step to shared memory by asynchronous copies of 16 bytes, and
 // makes of its x what the product needs. Each thread prepares the chunks of x that it brought, so it
 // need not wait for the others before.
-// In scope: ROWS, STEP, PARTS, STEPS_PER_GROUP, BLOCK_N, THREADS, gemv_fast_words.cuh, gemv_fast_x.cuh.
+// In scope: ROWS, STEP, PARTS, STEPS_PER_GROUP, BLOCK_N, THREADS, words_of_rows.cuh, gemv_fast_x.cuh.
 #pragma once
 
 constexpr int CHUNKS = STEP / CHUNK;  // of a row of x in a step
@@ -66,7 +66,6 @@ __device__ inline void fetch_factors(const T* factors, const Source& from, int s
 
 // Sends a step on its way.
 __device__ inline void fetch(const Source& from, int step, Stage& to) {
-  constexpr int FOURS = REGISTERS / 4;
   const size_t first = static_cast<size_t>(step) * REGISTERS * from.N;
   const int rows = from.N - from.first_n;
   #pragma unroll
@@ -107,16 +106,4 @@ __device__ inline void prepare_step(Stage& at) {
     const int part = chunk * CHUNK / PART;
     if (chunk * CHUNK % PART == 0) set_part(at.x_parts[part][m], sum, offsets, power);
   });
-}
-
-// A lane's words of a row.
-__device__ inline RowWords words_of(const Stage& from, int row) {
-  const int at = row * 4 + threadIdx.x % 4;
-  RowWords words;
-  #pragma unroll
-  for (int i = 0; i < REGISTERS / 4; ++i) words.fours[i] = from.words[i * BLOCK_N * 4 + at];
-  if (REGISTERS % 4 == 2) {
-    words.two = reinterpret_cast<const uint2*>(&from.words[REGISTERS / 4 * BLOCK_N * 4])[at];
-  }
-  return words;
 }
