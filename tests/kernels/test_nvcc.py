@@ -162,14 +162,20 @@ OF_A_TABLE = [
 OF_THE_FAST_GEMM = [  # bits, M, N, size of groups, mode
     *((4, M, 8192, 128, WeightMode.SHIFT_SCALE) for M in (16, 32, 64, 128, 256)),
     (2, 16, 16384, 32, WeightMode.FMA),
-    (2, 16, 16384, 64, WeightMode.SHIFT_SCALE),
     (2, 64, 4096, None, WeightMode.SHIFT),
     (2, 1024, 8192, 128, WeightMode.SHIFT_SCALE),
     (4, 1024, 5120, 64, WeightMode.SHIFT_SCALE),
     (8, 16, 16384, 128, WeightMode.SHIFT_SCALE),
     (8, 100, 8192, 32, WeightMode.FMA),
     (8, 300, 8192, None, WeightMode.SCALE),
+    (1, 64, 4096, 128, WeightMode.SHIFT_SCALE),
+    (3, 16, 16384, 32, WeightMode.SHIFT_SCALE),
+    (5, 32, 8192, 128, WeightMode.SHIFT_SCALE),
+    (6, 256, 8192, None, WeightMode.SCALE),
+    (7, 16, 8192, 64, WeightMode.FMA),
 ]
+OF_THE_FAST_GEMM_WITH_A_SPILL = (2, 16, 16384, 64, WeightMode.SHIFT_SCALE)
+MOST_BYTES_SPILLED = 28  # docs/kernels.md
 
 
 def gemm_builds(nbits, M, N, group_size, mode):
@@ -204,6 +210,7 @@ BUILDS_OF_TERNARY_WEIGHTS = [b for case in OF_TERNARY_WEIGHTS for b in ternary_b
 BUILDS_OF_THE_FAST_TERNARY_GEMM = list(fast_ternary_builds())
 BUILDS_OF_FAST_KERNELS = [fast_build(*case) for case in OF_FAST_KERNELS]
 BUILDS_OF_THE_FAST_GEMM = [b for case in OF_THE_FAST_GEMM for b in gemm_builds(*case)]
+WITH_A_SPILL = [b for b in gemm_builds(*OF_THE_FAST_GEMM_WITH_A_SPILL) if b.entry == "gemm"]
 BUILDS_OF_THE_MMA_GEMM = [b for case in OF_THE_MMA_GEMM for b in mma_builds(*case)]
 WITHOUT_SPILLS = [
     *OF_ALL_KERNELS,
@@ -222,7 +229,7 @@ def said(tmp_path_factory):
     """{(build, architecture): what ptxas says}, from one run of nvcc for each architecture."""
     folder, found = tmp_path_factory.mktemp("nvcc"), {}
     for architecture in (*ARCHITECTURES, RTX_4090, WITH_WGMMA):
-        every = (*WITHOUT_SPILLS, *OF_EIGHT_ROWS)
+        every = (*WITHOUT_SPILLS, *WITH_A_SPILL, *OF_EIGHT_ROWS)
         builds = [build for build in every if architecture in build.architectures]
         of_builds = compiled_together(builds, architecture, folder)
         found |= {(build, architecture): lines for build, lines in of_builds.items()}
@@ -252,6 +259,12 @@ def test_it_compiles_without_spills(build, said):
     for architecture in build.architectures:
         of_build = said[build, architecture]
         assert re.findall(r"(\d+) bytes spill", of_build) == ["0", "0"], of_build
+
+
+@pytest.mark.parametrize("build", WITH_A_SPILL, ids=str)
+def test_it_compiles_with_the_spills_that_its_page_tells(build, said):
+    stores, loads = map(int, re.findall(r"(\d+) bytes spill", said[build, WITH_WGMMA]))
+    assert 0 < stores <= MOST_BYTES_SPILLED and 0 < loads <= MOST_BYTES_SPILLED
 
 
 @pytest.mark.parametrize("build", OF_EIGHT_ROWS, ids=str)
