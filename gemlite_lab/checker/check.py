@@ -49,7 +49,7 @@ from gemlite_lab.checker.scaled_dot import SCALED_DOT_EXERCISES
 from gemlite_lab.checker.shared_kernels import SHARED_EXERCISES
 from gemlite_lab.checker.splitk_group import SPLITK_GROUP
 from gemlite_lab.checker.splitk_scales import SPLITK_SCALES
-from gemlite_lab.checker.triton_text import refuse_foreign, refuse_prints
+from gemlite_lab.checker.triton_text import refuse_foreign, refuse_in_right_ones
 from gemlite_lab.checker.unfinished import refuse_stub, refuse_unfinished_rung, text_of_python
 from gemlite_lab.checker.unpack import UNPACK
 from gemlite_lab.checker.unpack_tile import UNPACK_TILE
@@ -126,7 +126,7 @@ def judge(exercise, answer, seed):
                 for case in fresh:
                     _check_case(exercise, runs, case, device)
             if exercise.is_triton:
-                refuse_prints(exercise.name, triton_answers.text_of(exercise.name, answer))
+                refuse_in_right_ones(exercise.name, triton_answers.text_of(exercise.name, answer))
             compiling.finish()
             note = what_was_not_compiled() + triton_answers.not_run_on_gpu(exercise)
         _print_summary(exercise, device, lines, note)

@@ -63,7 +63,7 @@ _ROWS = (
         parameters="const float* x, const float* z, float* y, int N",
         inputs={"x": floats, "z": floats},
         right=lambda x, z, N: x + z,
-        launches=((64, 1000), (64, 1), (32, 77), (128, _BEYOND_16_BITS)),
+        launches=((64, 1000), (64, 1), (32, 77), (128, _BEYOND_16_BITS + 1)),
         hints=(
             "The last block may have threads for which there is no element. What must they do?",
             "The elements are 0 to N - 1: element N is not there.",

@@ -54,9 +54,9 @@ def _cases():
         _of_every_second(_transposed(_case(2, 20, 100, seed=17))),
         _wide(_case(2, 33, 80, seed=10)),
         _tiny(_case(2, 9, 40, seed=12)),
-        _case(1, 3, 17_000, seed=13, block_n=4, block_k=4096),
-        _case(1, 9000, 9, seed=14, block_n=4096, block_k=4),
-        _case(66, 2, 4, seed=15, block_n=2, block_k=4),
+        _case(1, 3, 66_000, seed=13, block_n=4, block_k=16_384),
+        _case(1, 33_000, 9, seed=14, block_n=16_384, block_k=4),
+        _case(130, 2, 4, seed=15, block_n=2, block_k=4),
         _case(2, 33, 150, seed=11, x_gap=30, W_gap=30, gap=torch.nan),
         _real(),
     ]

@@ -38,8 +38,8 @@ def _cases():
         exact_tiled(3, 16, 256, N=9, K=512),
         real_tiled(word_bits=16, chunks=2),
         wide_tiled(4, 8, 64, N=33, K=64),
-        exact_tiled(4, 16, None, N=2, K=4288),  # 67 tiles
-        exact_tiled(4, 8, 64, N=2, K=1088, chunks=17),  # 17 groups, a pair of tiles in each chunk
+        exact_tiled(4, 16, None, N=2, K=8320),  # 130 tiles
+        exact_tiled(4, 8, 64, N=2, K=2112, chunks=33),  # 33 groups, a pair of tiles in each chunk
         with_more_rows(exact_tiled(4, 8, None, N=1, K=32, M=2), 3),
         added_atomically(exact_tiled(4, 8, None, N=70, K=32)),
         *_of_every_path(),

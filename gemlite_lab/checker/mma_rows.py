@@ -29,6 +29,7 @@ def _numbers(generator, rows, K, has_11_bits):
 def _W(generator, N, K):
     drawn = _numbers(generator, N, K, torch.arange(K) % 3 == 0).double()
     drawn[_of_some_lanes(generator, N, K)] = 0
+    drawn[_of_some_quarters(generator, N, K)] = 0
     return scaled(drawn, (_SUBNORMAL, _LARGEST), run=K).half()
 
 
@@ -37,6 +38,12 @@ def _of_some_lanes(generator, N, K):
     n, k = torch.arange(N)[:, None], torch.arange(K)
     row, column = n // _ROWS_OF_A_WARP * 8 + n % 8, k // 16 * 4 + k % 8 // 2
     return (torch.rand(N, K, generator=generator) < 1 / 8)[row, column]
+
+
+def _of_some_quarters(generator, N, K):
+    """(N, K) bool: where W belongs to a register, one of eight, that is 0 in a whole warp."""
+    row, column = torch.arange(N)[:, None] // 8, torch.arange(K) // 8
+    return (torch.rand(N // 8, K // 8, generator=generator) < 1 / 8)[row, column]
 
 
 def _x(generator, N, K):
@@ -49,7 +56,14 @@ _KERNEL = SmallKernel(
     parameters="const half* W, const half* x, float* y, int N, int K",
     inputs={"W": _W, "x": _x},
     right=lambda W, x, N, K: x.float() @ W.float().T,
-    launches=((64, 96, 48), (32, 16, 16), (32, 64, 16), (128, 64, 272), (96, 48, 1040)),
+    launches=(
+        (64, 96, 48),
+        (32, 16, 16),
+        (32, 64, 16),
+        (32, 8336, 16),
+        (128, 64, 272),
+        (32, 16, 4128),
+    ),
     blocks=lambda threads, N, K: -(-N // _ROWS_OF_A_WARP * _WARP_SIZE // threads),
     teaches="mma(",
     uses=SHUFFLES,

@@ -103,7 +103,10 @@ class _Seen:
         near = self._expected.abs().amax() * _HALF
         if self._expected.numel() < 2 or not self._is_float:
             return None
-        if ((self._actual - self._expected).abs() <= near).all():
+        off = (self._actual - self._expected).abs()
+        # Sums that cancel may be off by more than they are, but most are not.
+        is_far = (off > self._expected.abs()).sum() > (off > 0).sum() / 2
+        if (off <= near).all() and not is_far:
             return (
                 "no number of {} is far off: something is rounded, as by half precision or by an "
                 "integer, or a small term is missing or too many"

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_lab.checker import triton_language as language
+from gemlite_lab.checker.triton_quotients import refuse_whole_quotients
 from gemlite_lab.checker.triton_values import refuse_values_that_differ
 from gemlite_lab.checker.triton_words import Foreign, refuse_print, refuse_word
 
@@ -23,7 +24,7 @@ def refuse_foreign(name, text):
     """
     with _one_sentence(name, text) as (function, lines):
         _refuse_second_def(lines)
-        parents = {of: node for node in ast.walk(function) for of in ast.iter_child_nodes(node)}
+        parents = _parents_in(function)
         own = _own_names(function)
         _refuse_head(function)
         for statement in function.body:
@@ -33,11 +34,15 @@ def refuse_foreign(name, text):
         refuse_values_that_differ(function, parents)
 
 
-def refuse_prints(name, text):
-    """Raise KernelTextError for a print that does not compile for a GPU."""
+def refuse_in_right_ones(name, text):
+    """Raise KernelTextError for what makes a right answer wrong on a GPU.
+
+    That is a print that does not compile, or a whole number made of an inexact quotient.
+    """
     with _one_sentence(name, text) as (function, _):
         for node in ast.walk(function):
             refuse_print(node)
+        refuse_whole_quotients(function, _parents_in(function))
 
 
 @contextmanager
@@ -51,6 +56,10 @@ def _one_sentence(name, text):
         number = foreign.node.lineno
         line = lines[number - 1].strip()
         raise KernelTextError(f"{name}, line {number}: {foreign}, at `{line}`") from None
+
+
+def _parents_in(function):
+    return {of: node for node in ast.walk(function) for of in ast.iter_child_nodes(node)}
 
 
 def _refuse_second_def(lines):

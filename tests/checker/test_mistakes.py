@@ -30,6 +30,8 @@ _UNSEEN = {
     "tiles are counted from the beginning of the chunk, not of W (for zeros)",
     "groups from 10 on are taken for earlier ones (for the scale alone)",
     "groups from 16 on are taken for earlier ones (for the zero-point alone)",
+    "groups from 20 on are taken for earlier ones (for the scale alone)",
+    "groups from 32 on are taken for earlier ones (for the zero-point alone)",
 }
 _ONE_BIT_SHORT = "the mask is one bit short, so that the highest bit of each code is lost"
 _SWAPPED = "the two codes of each pair of fields are swapped"

@@ -64,3 +64,8 @@ def test_one_number_is_compared_with_round_factors_alone():
         == "all of us is 6 times the right one"
     )
     assert pattern("us", torch.tensor(71.3), torch.tensor(12.0)) == ""
+
+
+def test_lost_signs_of_small_numbers_are_not_called_rounded():
+    right = torch.tensor([[-2.0, 1e6, 3.0], [4.0, -5.0, 6.0], [7.0, 8.0, -1.0]])
+    assert not pattern("y", right.abs(), right)

@@ -10,7 +10,7 @@ import triton.language as tl
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_lab.checker import EXERCISES, triton_language
 from gemlite_lab.checker.check import check
-from gemlite_lab.checker.triton_text import refuse_foreign, refuse_prints
+from gemlite_lab.checker.triton_text import refuse_foreign, refuse_in_right_ones
 
 HERE = Path(__file__).parent
 TRITON = [name for name in EXERCISES if EXERCISES[name].is_triton]
@@ -152,8 +152,39 @@ def test_a_print_helps_until_the_answer_is_right(capsys):
     assert capsys.readouterr().out.startswith("[[")
 
 
+@pytest.mark.parametrize(
+    "quotient",
+    [
+        "(words / GROUP).to(tl.int32)",
+        "tl.floor(field / words)",
+        "tl.cast(tl.fdiv(words.to(tl.float32), 3.0) + 0.5, tl.int32)",
+        "int(field / words)",
+        "words / 3 // 1",
+    ],
+)
+def test_a_whole_number_of_an_inexact_quotient_is_refused(quotient):
+    text = HEAD + f"    GROUP = 3\n    group = {quotient}\n" + RIGHT
+    with pytest.raises(KernelTextError, match="may be one too small: divide whole numbers with //"):
+        refuse_in_right_ones("unpack_tile", text)
+
+
+def test_a_quotient_that_gets_a_name_first_is_refused_too():
+    text = HEAD + "    q = words / 3\n    group = q.to(tl.int32)\n" + RIGHT
+    with pytest.raises(
+        KernelTextError, match=r"may be one too small.*at `group = q.to\(tl.int32\)`"
+    ):
+        refuse_in_right_ones("unpack_tile", text)
+
+
+@pytest.mark.parametrize(
+    "quotient", ["words / 3", "words // 3", "int(NBITS / 2)", "(words * (1 / NBITS)).to(tl.int32)"]
+)
+def test_other_quotients_may_stay(quotient):
+    refuse_in_right_ones("unpack_tile", HEAD + f"    group = {quotient}\n" + RIGHT)
+
+
 def test_a_print_that_a_gpu_knows_may_stay():
     for call in ('print("words: ", words)', 'tl.device_print("words", words)', 'print(f"{field}")'):
         text = HEAD + f"    {call}\n" + RIGHT
         refuse_foreign("unpack_tile", text)
-        refuse_prints("unpack_tile", text)
+        refuse_in_right_ones("unpack_tile", text)

@@ -125,6 +125,10 @@ def _mistakes_of(case):
     }  # fmt: skip
     return [
         Mistake(
+            "lane 0 begins with its own value, and then adds those of all 32 lanes, its own again",
+            {"offsets": (), "result": lambda lanes: lanes.sum(-1) + lanes[..., 0]},
+        ),
+        Mistake(
             "lane 0 adds up the values of lanes 1 to 31 and leaves out its own",
             {"offsets": (), "result": lambda lanes: lanes[..., 1:].sum(-1)},
         ),
