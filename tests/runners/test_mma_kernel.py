@@ -171,7 +171,7 @@ MISTAKES = {
     "the last output left out": (any_case, "n >= N) continue", "n >= N - 1) continue"),
     "the last row left out": (many_rows, "if (m >= M ||", "if (m >= M - 1 ||"),
     "rows beyond the first alone": (any_case, "i < rows * vectors", "i < vectors"),
-    "one half's words": (long_and_pieced, "[i * BLOCK_N * 4 + at]", "[at]"),
+    "one half's words": (long_and_pieced, "[i * rows * 4 + at]", "[at]"),
     "half of a group's x": (any_case, "other < PART / CHUNK", "other < PART / CHUNK / 2"),
     "the first share of all": (splits, "split = blockIdx.x % splits", "split = 0"),
     "the first step left out": (short, "if (step < steps) fetch", "if (step + 1 < steps) fetch"),
