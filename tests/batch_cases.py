@@ -43,8 +43,8 @@ class Case(fast_cases.Case):
     """A case of the fast GEMV, with how the product is cut.
 
     rows: of x in a block; of outputs it has the first, second or last `width` that there is for
-    those. splits: blocks that share out K for a tile. is_even: blocks share out the steps of all
-    tiles if their shape allows it, and splits do not count.
+    those. splits: blocks that share out K for a tile. is_even: if their shape allows it, they are
+    no cluster; with one split, blocks share out the steps of all tiles.
     """
 
     rows: int = 16
@@ -64,13 +64,13 @@ class Case(fast_cases.Case):
         """The machine, whose GPU alone has clusters."""
         return self.machine._replace(largest_cluster=4 if device.type == "cuda" else 1)
 
-    def cut(self, splits=1):
-        """The `_Cut` for so many blocks that share out K."""
+    def cut(self, largest_cluster=1):
+        """The `_Cut`, where clusters have so many blocks at most."""
         shapes = _SHAPES[self.rows]
         shape = shapes[min(self.width, len(shapes) - 1)]
         if self.is_even and _may_be_even(self.rows, *shape):
-            return _Cut(self.rows, *shape, 1, is_even=True)
-        return _Cut(self.rows, *shape, splits)
+            return _Cut(self.rows, *shape, self.splits, is_even=True)
+        return _Cut(self.rows, *shape, min(self.splits, largest_cluster))
 
     def has_room(self):
         """True if a block has room for steps to come beside those that it multiplies."""
@@ -98,7 +98,7 @@ class Case(fast_cases.Case):
 @contextmanager
 def _cut_as(case):
     def the_one_cut(M, largest_cluster):
-        return [case.cut(min(case.splits, largest_cluster))]
+        return [case.cut(largest_cluster)]
 
     gemm_fast.plan_gemm.cache_clear()
     machine = mock.patch.object(kernel_module, "machine_of", case.machine_of)
@@ -126,10 +126,11 @@ LONG_CASES = [
     Case(8, 40, 64, 512, rows=256),
 ]
 # A block begins and ends within tiles, with whole ones between, and takes more steps than it has
-# stages; several blocks share a tile.
+# stages; several blocks share a tile, three of them each tile of the last case.
 SHARED_CASES = [
     Case(4, 70, 264, 1024, rows=64, width=1, is_even=True, machine=FEW_BLOCKS),
     Case(8, 20, 72, 512, rows=32, is_even=True),
+    Case(4, 70, 264, 1024, rows=64, width=1, splits=3, is_even=True),
 ]
 # One row of y is further off here than all of y may be.
 FEW_OUTPUTS = Case(4, 33, 8, 256, data=RANDOM, rows=64)

@@ -5,6 +5,7 @@ import json
 import linecache
 import math
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -244,6 +245,25 @@ def test_the_times_of_the_layers_are_those_of_the_record():
         "at M = 1024",
     ):
         assert sentence in prose
+
+
+def test_how_far_batches_are_from_humming_is_the_record():
+    rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
+    took = {(r.kernel, r.weights, r.M, r.N, r.K): r.p50_us for r in rows}
+    weights = [f"W{nbits} g{group}" for nbits in (8, 4, 2) for group in (128, 64)]
+    both = [
+        (us, took["humming", *rest])
+        for (kernel, *rest), us in took.items()
+        if kernel == "gemm_a16wn_fast" and ("humming", *rest) in took
+        if rest[0] in weights and 32 <= rest[1] <= 512
+    ]
+    ratios = [ours / theirs for ours, theirs in both]
+    assert (
+        f"of {len(ratios)} cells of nine shapes, 8, 4 and 2 bits, groups of 128 and 64, "
+        f"`gemm_a16wn_fast` takes {statistics.geometric_mean(ratios):.2f} times as long as humming "
+        f"in the geometric mean; {sum(ratio > 1.03 for ratio in ratios)} cells take more than 1.03 "
+        f"times as long, {max(ratios):.2f} times at most"
+    ) in " ".join((ROOT / "docs/benchmarks.md").read_text().split())
 
 
 def test_how_far_many_rows_are_from_cublas_is_the_record():

@@ -23,6 +23,9 @@ _ROWS_OF_MMA = 16  # up to 16 rows of x use mma.sync, which needs sums of x; mor
 _FEW_ROWS = 32  # up to 32 rows have separate memory for sums, and arranging x starts early
 _ARRANGE_THREADS = 128
 
+# How many blocks may share out a tile: those of a cluster, those that leave sums in memory.
+_CLUSTERS, _SHARERS = (1, 2, 4), tuple(range(1, 9))
+
 # {rows of x in a block: ((tiles per warp, warps along N, groups of warps along K), ...)}. The last
 # shape of few rows fits into shared memory whatever a step has: many codes, their scales, a table.
 _SMALL_SHAPE = (1, 8, 1)
@@ -107,9 +110,9 @@ def _cuts(M, largest_cluster):
     """Every `_Cut` for M rows of x."""
     for rows in _rows(M):
         for shape in _SHAPES[rows]:
-            yield from (_Cut(rows, *shape, s) for s in (1, 2, 4) if s <= largest_cluster)
+            yield from (_Cut(rows, *shape, s) for s in _CLUSTERS if s <= largest_cluster)
             if _may_be_even(rows, *shape):
-                yield _Cut(rows, *shape, 1, is_even=True)
+                yield from (_Cut(rows, *shape, s, is_even=True) for s in _SHARERS)
 
 
 def _may_be_even(rows, _tiles, _warps_n, warps_k):
@@ -132,8 +135,9 @@ class _Cut(NamedTuple):
     """How blocks share out a product.
 
     Rows of x in a tile, tiles of 16 outputs per warp, warps along N and K. splits: blocks that
-    share out the steps along K of one tile. is_even: as many blocks as there are multiprocessors
-    share out the steps of all tiles.
+    share out the steps along K of one tile, as a cluster. is_even: they are none, and leave their
+    sums to each other in memory; with splits = 1, as many blocks as there are multiprocessors share
+    out the steps of all tiles.
     """
 
     rows: int
@@ -162,7 +166,8 @@ class _Cut(NamedTuple):
     def blocks(self, M, N, steps, multiprocessors):
         """Number of blocks."""
         tiles = self.tiles_of(M, N)
-        return min(multiprocessors, tiles * steps) if self.is_even else tiles * self.splits
+        shares_all = self.is_even and self.splits == 1
+        return min(multiprocessors, tiles * steps) if shares_all else tiles * self.splits
 
     def tiles_of(self, M, N):
         """Number of tiles of y."""
@@ -180,12 +185,18 @@ class _Cut(NamedTuple):
         size = self.block_n * self.rows
         tiles, blocks = self.tiles_of(M, N), self.blocks(M, N, steps, multiprocessors)
         if self.is_even:
-            givers = max(blocks / tiles, 1) if tiles % blocks else 0
-            share = -(-tiles * steps // blocks)
-            return share * step + (tiles / blocks + 1) * turn + 6 * givers * size, -size
+            turns, share = -(-blocks // multiprocessors), -(-tiles * steps // blocks)
+            end = (tiles / blocks + 1) * turn + 6 * self._givers(tiles, blocks) * size
+            return turns * (share * step + end), -size
         turns = -(-tiles // self.clusters_at_once(multiprocessors))
-        end = turn + 6 * size if self.splits > 1 else turn
+        end = turn + 5 * size if self.splits > 1 else turn
         return turns * (-(-steps // self.splits) * step + end), -size
+
+    def _givers(self, tiles, blocks):
+        """How many blocks leave sums to the one that ends a tile."""
+        if self.splits > 1:
+            return self.splits - 1
+        return max(blocks / tiles, 1) if tiles % blocks else 0
 
     @property
     def left_bytes(self):
@@ -195,7 +206,7 @@ class _Cut(NamedTuple):
     @property
     def row_sums_bytes(self):
         """Bytes for the sums of one row of x that all groups of warps along K make."""
-        return 4 * self.warps_k * (self.block_n + 4)  # the text's SUM_STRIDE
+        return 4 * self.warps_k * (self.block_n + (4 if self.is_even else 0))
 
     @property
     def room_bytes(self):
@@ -240,10 +251,9 @@ class _Cut(NamedTuple):
         threads = (self.warps_n * self.warps_k + _BRINGERS) * WARP_SIZE
         shared = stages * (self.stage_bytes(types, weights) + _BARRIER_BYTES)
         shared += self.room_bytes + _LEFT_BYTES
-        about = dict(
-            cluster=self.splits, starts_early=True, text=FastGemm.name, entry=FastGemm.entry
-        )
-        return Launch(grid, threads, shared, (M, N, K), defines, **about)
+        cluster = 1 if self.is_even else self.splits
+        about = dict(starts_early=True, text=FastGemm.name, entry=FastGemm.entry)
+        return Launch(grid, threads, shared, (M, N, K), defines, cluster=cluster, **about)
 
 
 def _arrange(M, K, rows, weights, flags):

@@ -103,6 +103,7 @@ BATCH_EDGES = [
     dict(M=300, N=136, least_K=1024, rows=256, splits=2),
     dict(M=300, N=136, least_K=1536, rows=128, splits=2, machine=fast_cases.FEW_BLOCKS),
     dict(M=65, N=136, least_K=1536, rows=64, is_even=True),
+    dict(M=65, N=136, least_K=1536, rows=64, splits=3, is_even=True),
     dict(
         M=300, N=264, least_K=1536, rows=128, width=1, is_even=True, machine=fast_cases.FEW_BLOCKS
     ),

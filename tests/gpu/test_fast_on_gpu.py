@@ -33,8 +33,8 @@ from gemlite_edu.packing.plane_tiles import unpack_plane_tiles
 IS_HOPPER = torch.cuda.get_device_capability() == HOPPER
 GEMV_CASES = [*fast_cases.cases_for_a_gpu(), *sparse_fast_cases.cases_for_a_gpu()]
 BATCH_CASES = list(batch_cases.cases_for_a_gpu()) if IS_HOPPER else []
-# Blocks that share out K are clusters, which the simulator has not.
-ONE_BLOCK_CASES = [case for case in BATCH_CASES if case.splits == 1]
+# The simulator has no clusters.
+ONE_BLOCK_CASES = [case for case in BATCH_CASES if case.splits == 1 or case.is_even]
 
 
 def small_and_exact(cases, most_products):

@@ -92,7 +92,7 @@ def test_blocks_have_room_for_a_flag_and_the_sums_that_they_leave(M):
     made = plan(M, 5120, 13824)
     (arrange, _), defines = made.launches, made.product.defines
     _, _, flags = arrange.integers
-    assert flags == (0 if M == 16 else 132)
+    assert flags == (0 if M == 16 else made.product.grid[0])
     block_n = 16 * defines["TILES"] * defines["WARPS_N"]
     left = flags * (4 * defines["WARPS_K"] * defines["ROWS"] * block_n) + 4 * flags
     row_blocks = -(-M // defines["ROWS"])
@@ -120,8 +120,9 @@ def test_a_launch_fits_the_machine(nbits):
         tiles = -(-N // block_n) * row_blocks
         steps = K // FastWeights(nbits).step
         assert launch.grid[1] == 1 and launch.grid[0] <= tiles * steps
-        if launch.cluster > 1 or made.launches[0].integers[2] == 0:
-            assert launch.grid[0] == tiles * launch.cluster
+        assert launch.cluster in (1, defines["SPLITS"])
+        if defines["SPLITS"] > 1 or not defines["IS_EVEN"]:
+            assert launch.grid[0] == tiles * defines["SPLITS"]
         assert defines["STAGES"] % defines["WARPS_K"] == 0
         assert defines["STAGES"] >= 2 * defines["WARPS_K"]
         arrange, _ = made.launches
@@ -146,9 +147,9 @@ def test_the_simulator_has_clusters_of_one():
 
 def shares(launch, tiles, steps):
     """{step of all tiles: how many blocks take it}, as range_of of gemm_fast.cuh says."""
-    splits, blocks, taken = launch.cluster, launch.grid[0], Counter()
+    splits, blocks, taken = launch.defines["SPLITS"], launch.grid[0], Counter()
     for block in range(blocks):
-        if not launch.defines["IS_EVEN"]:
+        if not launch.defines["IS_EVEN"] or splits > 1:
             tile, split = divmod(block, splits)
             first = tile * steps + steps * split // splits
             end = tile * steps + steps * (split + 1) // splits
@@ -187,7 +188,7 @@ def test_an_inspection_sees_whether_workers_meet():
     case = replace(SHARED_CASES[1], M=9, N=24)
     report, _ = inspect(case)
     assert not report.findings
-    report, _ = inspect(case, with_text(case, f"  {MEET}    finish<", "    finish<"))
+    report, _ = inspect(case, with_text(case, f"  {MEET}    finish_rows(", "    finish_rows("))
     assert re.search("reads .* which thread", report.findings[0].sentence)
 
 
@@ -239,8 +240,14 @@ MISTAKES = {
     "one bit less": (any_case, "<< W_NBITS) - 1u", "<< W_NBITS - 1) - 1u"),
     "code beside its place": (any_case, "place = 8 - W_NBITS;", "place = 7 - W_NBITS;"),
     "the last output left out": (any_case, "if (n >= to.N) return", "if (n >= to.N - 4) return"),
-    "the last row left out": (any_case, "if (m >= to.M) break", "if (m >= to.M - 1) break"),
-    "a group of warps left out": (few, "giver < givers; ++giver", "giver < 1; ++giver"),
+    "the last row left out": (any_case, "if (own_m < to.M)", "if (own_m < to.M - 1)"),
+    "the last row left out, shared tiles": (
+        shared_out,
+        "if (first_m + row >= to.M) break",
+        "if (first_m + row >= to.M - 1) break",
+    ),
+    "rows exchanged in a four": (any_case, "row / 2 * 8 + row % 2", "row % 2 * 8 + row / 2"),
+    "a group of warps left out": (few, "giver < GIVERS; ++giver", "giver < 1; ++giver"),
     "full stages not waited for": (
         any_case,
         "barrier_wait(&shared.full[step % STAGES]",

@@ -10,9 +10,10 @@
 //   levels         (count)      float, null if the text in prepare_pairs takes none
 //   y              (M, N)       Y_T: * channel_scales (N) CHANNEL_T * token_scales (M) + bias (N) BIAS_T
 //
-// A tile of y has ROWS x BLOCK_N outputs, and K / TILE_K steps along K. IS_EVEN: all steps of all tiles
-// stand in a row, which the blocks of the grid share out evenly, so that one may begin or end within a
-// tile (gemm_fast_parts.cuh). Otherwise SPLITS blocks share out a tile (gemm_fast_tile.cuh). WARPS_K
+// A tile of y has ROWS x BLOCK_N outputs, and K / TILE_K steps along K, which SPLITS blocks share out: a
+// single one or a cluster (gemm_fast_tile.cuh), or, where IS_EVEN, blocks that leave sums to each other
+// in memory (gemm_fast_parts.cuh). IS_EVEN and one of SPLITS: all steps of all tiles stand in a row, of
+// which blocks take as many each, so that one may begin or end within a tile. WARPS_K
 // groups of WARPS_N warps take turns in a block's steps, of which each warp multiplies 16 * TILES rows
 // of W. A thread of each of three more warps brings what they need; a fourth tells what a block leaves,
 // and makes them four, which registers.cuh asks for.
@@ -55,7 +56,7 @@ struct Range {
 };
 
 __device__ inline Range range_of(int block, const Problem& of) {
-  if (!IS_EVEN) {
+  if (!IS_EVEN || SPLITS > 1) {
     const int tile = block / SPLITS, split = block % SPLITS, before = tile * of.steps;
     return {before + of.steps * split / SPLITS, before + of.steps * (split + 1) / SPLITS};
   }

@@ -25,14 +25,37 @@ __device__ inline void write_sums(float* room, int first, const Totals& totals, 
   }
 }
 
-__device__ inline void finish_tile(float* room, const Part& part, const Totals& totals,
+// Workers finish the rows of a tile from `first` on, whose sums lie in the room.
+__device__ inline void finish_rows(const float* room, int first, const Part& part, const Output& to) {
+  constexpr int FOURS_OF_A_ROW = BLOCK_N / 4;
+  const int column = threadIdx.x % FOURS_OF_A_ROW * 4, n = part.first_n + column;
+  if (n >= to.N) return;
+  const Columns<4> columns(to, n);
+  const int first_m = part.row_block * ROWS + first;
+  #pragma unroll 4
+  for (int row = threadIdx.x / FOURS_OF_A_ROW; row < ROOM_ROWS;
+       row += WORKER_THREADS / FOURS_OF_A_ROW) {
+    if (first_m + row >= to.M) break;
+    float sums[4] = {};
+    #pragma unroll
+    for (int group = 0; group < WARPS_K; ++group) {
+      const float* from = &room[(group * ROOM_ROWS + row) * SUM_STRIDE + column];
+      const float4 given = *reinterpret_cast<const float4*>(from);
+      sums[0] += given.x, sums[1] += given.y, sums[2] += given.z, sums[3] += given.w;
+    }
+    columns.write(sums, first_m + row);
+  }
+}
+
+__device__ inline void finish_tile(float4* fours, const Part& part, const Totals& totals,
                                    const Output& to, Worker own) {
+  float* room = reinterpret_cast<float*>(fours);
   #pragma unroll
   for (int first = 0; first < ROWS; first += ROOM_ROWS) {
     meet<WORKER_THREADS>();
     write_sums(room, first, totals, own);
     meet<WORKER_THREADS>();
-    finish<WARPS_K, ROOM_ROWS>(room, part, first, 1, to);
+    finish_rows(room, first, part, to);
   }
   let_copies_follow();
   meet<WORKER_THREADS>();

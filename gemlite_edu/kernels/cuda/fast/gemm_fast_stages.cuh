@@ -18,17 +18,17 @@ struct __align__(128) Stage {
 // sums lie where stages have been: over the last stage of a part where IS_EVEN, and otherwise over all
 // of them, when all steps are done.
 constexpr int OWN_ROWS = ROWS <= 32 ? ROWS : ROWS == 64 && IS_EVEN ? 16 : 0;
-constexpr int SUM_STRIDE = BLOCK_N + 4;  // 4: lanes of a warp write to banks of their own
+constexpr int SUM_STRIDE = BLOCK_N + (IS_EVEN ? 4 : 0);  // 4: lanes write to banks of their own
 constexpr int ROW_SUMS = WARPS_K * SUM_STRIDE;
 
 struct Shared {
   Stage stages[STAGES];
-  float room[OWN_ROWS > 0 ? OWN_ROWS * ROW_SUMS : 4];
+  float4 room[OWN_ROWS > 0 ? OWN_ROWS * ROW_SUMS / 4 : 1];
   uint64_t full[STAGES], empty[STAGES];
   uint64_t left;  // all workers have written what the block leaves
 
-  __device__ float* room_over(int stage) {
-    return OWN_ROWS > 0 ? room : reinterpret_cast<float*>(&stages[stage]);
+  __device__ float4* room_over(int stage) {
+    return OWN_ROWS > 0 ? room : reinterpret_cast<float4*>(&stages[stage]);
   }
 };
 // A barrier knows only whether its phase is odd. So a group must come to every phase of a stage's,
