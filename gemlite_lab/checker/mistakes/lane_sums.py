@@ -6,6 +6,7 @@ from gemlite_edu.packing.warp_interleaved import WARP_SIZE
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 
 _LANE = torch.arange(WARP_SIZE)
+_WARPS = 32  # of a block
 
 
 def _parts_of(case):
@@ -35,6 +36,11 @@ def _cut(values, bits):
     """values as float32 without their lowest bits, float64."""
     words = values.float().view(torch.int32)
     return ((words >> bits) << bits).view(torch.float32).double()
+
+
+def _of_the_first_warp(lanes):
+    is_first = torch.arange(len(lanes)) % _WARPS == 0
+    return torch.where(is_first[:, None], lanes.sum(-1), lanes[..., 0])
 
 
 def _output(parts):
@@ -131,6 +137,11 @@ def _mistakes_of(case):
         Mistake(
             "lane 0 adds up the values of lanes 1 to 31 and leaves out its own",
             {"offsets": (), "result": lambda lanes: lanes[..., 1:].sum(-1)},
+        ),
+        Mistake(
+            "only the first of a block's 32 warps adds up: threadIdx.x counts through the block, "
+            "and a lane's number is threadIdx.x % 32",
+            {"offsets": (), "result": _of_the_first_warp},
         ),
         *(
             Mistake(words, {name: value})
