@@ -69,7 +69,8 @@ class Case(fast_cases.Case):
         shapes = _SHAPES[self.rows]
         shape = shapes[min(self.width, len(shapes) - 1)]
         if self.is_even and _may_be_even(self.rows, *shape):
-            return _Cut(self.rows, *shape, self.splits, is_even=True)
+            steps = self.K // FastWeights(self.nbits).step
+            return _Cut(self.rows, *shape, min(self.splits, steps), is_even=True)
         return _Cut(self.rows, *shape, min(self.splits, largest_cluster))
 
     def has_room(self):

@@ -102,8 +102,13 @@ def plan_gemm(M, N, K, types, weights, machine):
 
 def best_cut(M, N, K, types, weights, machine):
     """The cheapest `_Cut` for a problem that `plan_gemm` accepts."""
-    cuts = [cut for cut in _cuts(M, machine.largest_cluster) if cut.is_deep_enough(types, weights)]
-    return min(cuts, key=lambda cut: cut.cost(M, N, K // weights.step, machine.multiprocessors))
+    steps = K // weights.step
+    cuts = [
+        cut
+        for cut in _cuts(M, machine.largest_cluster)
+        if cut.is_deep_enough(types, weights) and not (cut.is_even and cut.splits > steps)
+    ]  # a block without steps would leave no sums, and another wait for them
+    return min(cuts, key=lambda cut: cut.cost(M, N, steps, machine.multiprocessors))
 
 
 def _cuts(M, largest_cluster):
