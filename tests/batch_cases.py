@@ -43,7 +43,7 @@ class Case(fast_cases.Case):
     """A case of the fast GEMV, with how the product is cut.
 
     rows: of x in a block; of outputs it has the first, second or last `width` that there is for
-    those. splits: blocks that share out K for a tile. is_even: if their shape allows it, they are
+    those. splits: blocks that share out K for a tile. is_even: if their shape allows it, they form
     no cluster; with one split, blocks share out the steps of all tiles.
     """
 

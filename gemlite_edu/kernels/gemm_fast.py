@@ -140,9 +140,9 @@ class _Cut(NamedTuple):
     """How blocks share out a product.
 
     Rows of x in a tile, tiles of 16 outputs per warp, warps along N and K. splits: blocks that
-    share out the steps along K of one tile, as a cluster. is_even: they are none, and leave their
-    sums to each other in memory; with splits = 1, as many blocks as there are multiprocessors share
-    out the steps of all tiles.
+    share out the steps along K of one tile, as a cluster. is_even: the blocks form no cluster; they
+    leave sums to each other in global memory. With splits = 1 as well, as many blocks as there are
+    multiprocessors share out the steps of all tiles.
     """
 
     rows: int

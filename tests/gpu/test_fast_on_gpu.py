@@ -34,7 +34,9 @@ IS_HOPPER = torch.cuda.get_device_capability() == HOPPER
 GEMV_CASES = [*fast_cases.cases_for_a_gpu(), *sparse_fast_cases.cases_for_a_gpu()]
 BATCH_CASES = list(batch_cases.cases_for_a_gpu()) if IS_HOPPER else []
 # The simulator has no clusters.
-ONE_BLOCK_CASES = [case for case in BATCH_CASES if case.splits == 1 or case.is_even]
+ONE_BLOCK_CASES = [
+    case for case in BATCH_CASES if case.cut(largest_cluster=4).splits == 1 or case.cut().is_even
+]
 
 
 def small_and_exact(cases, most_products):

@@ -36,13 +36,18 @@ from gemlite_edu.runners.gpu_or_simulator import Program
 
 WIDTHS = range(1, 9)
 EVERY_WAY = [Case(4, rows + 1, 64, 256, rows=rows) for rows in (16, 64)]
+# Four outputs of a row at once, and blocks that share tiles.
+EVERY_END = [
+    Case(4, 65, 256, 256, rows=64, width=2),
+    Case(4, 65, 256, 256, rows=64, width=2, is_even=True),
+]
 
 
 # A row's words in two bulk copies, in one and a shorter one, and in a shorter one alone.
 EVERY_LOAD = [Case(nbits, 17, 128, 256, rows=32, width=1) for nbits in (8, 7, 1)]
 
 
-@pytest.mark.parametrize("case", EVERY_WAY + EVERY_LOAD, ids=str)
+@pytest.mark.parametrize("case", EVERY_WAY + EVERY_LOAD + EVERY_END, ids=str)
 def test_the_claim_is_true(case):
     report, _ = inspect(case)
     (claim,) = claims_of(case.load().source)
@@ -87,12 +92,25 @@ def test_an_h200_is_filled(M, N, K, rows, block_n, tiles, cut):
     assert launch.starts_early
 
 
-@pytest.mark.parametrize("M", [16, 100, 1024])
-def test_blocks_have_room_for_a_flag_and_the_sums_that_they_leave(M):
+def test_three_blocks_that_are_no_cluster_share_a_tile():
+    launch = plan(128, 5120, 13824).product
+    assert (launch.defines["SPLITS"], launch.cluster, launch.grid) == (3, 1, (3 * 40, 1))
+
+
+def test_no_more_blocks_share_a_tile_than_it_has_steps():
+    """One without steps would leave nothing, and the next would wait for it."""
+    for steps in range(1, 9):
+        for M in (17, 40, 100, 300):
+            defines = plan(M, 1000, 128 * steps).product.defines
+            assert not defines["IS_EVEN"] or defines["SPLITS"] <= steps
+
+
+@pytest.mark.parametrize("M, blocks", [(16, 0), (100, 120), (1024, 132)])
+def test_blocks_have_room_for_a_flag_and_the_sums_that_they_leave(M, blocks):
     made = plan(M, 5120, 13824)
     (arrange, _), defines = made.launches, made.product.defines
     _, _, flags = arrange.integers
-    assert flags == (0 if M == 16 else made.product.grid[0])
+    assert flags == blocks
     block_n = 16 * defines["TILES"] * defines["WARPS_N"]
     left = flags * (4 * defines["WARPS_K"] * defines["ROWS"] * block_n) + 4 * flags
     row_blocks = -(-M // defines["ROWS"])
@@ -239,7 +257,17 @@ MISTAKES = {
     "the next plane of x": (many, "x + plane * 2 * ROWS", "x + plane * ROWS"),
     "one bit less": (any_case, "<< W_NBITS) - 1u", "<< W_NBITS - 1) - 1u"),
     "code beside its place": (any_case, "place = 8 - W_NBITS;", "place = 7 - W_NBITS;"),
-    "the last output left out": (any_case, "if (n >= to.N) return", "if (n >= to.N - 4) return"),
+    "the last output left out": (
+        any_case,
+        "if (n >= to.N) return;\n  const Columns<WIDTH>",
+        "if (n >= to.N - 4) return;\n  const Columns<WIDTH>",
+    ),
+    "the last output left out, shared tiles": (
+        shared_out,
+        "if (n >= to.N) return;\n  const Columns<4>",
+        "if (n >= to.N - 4) return;\n  const Columns<4>",
+    ),
+    "a group of warps left out, shared tiles": (shared_out, "group < WARPS_K", "group < 1"),
     "the last row left out": (any_case, "if (own_m < to.M)", "if (own_m < to.M - 1)"),
     "the last row left out, shared tiles": (
         shared_out,

@@ -11,9 +11,9 @@
 //   y              (M, N)       Y_T: * channel_scales (N) CHANNEL_T * token_scales (M) + bias (N) BIAS_T
 //
 // A tile of y has ROWS x BLOCK_N outputs, and K / TILE_K steps along K, which SPLITS blocks share out: a
-// single one or a cluster (gemm_fast_tile.cuh), or, where IS_EVEN, blocks that leave sums to each other
-// in memory (gemm_fast_parts.cuh). IS_EVEN and one of SPLITS: all steps of all tiles stand in a row, of
-// which blocks take as many each, so that one may begin or end within a tile. WARPS_K
+// single one or a cluster (gemm_fast_tile.cuh), or, with IS_EVEN, blocks that leave sums to each other
+// in global memory (gemm_fast_parts.cuh). With IS_EVEN and SPLITS = 1, the steps of all tiles form one
+// row: each block takes an equal run of it, which may begin or end within a tile. WARPS_K
 // groups of WARPS_N warps take turns in a block's steps, of which each warp multiplies 16 * TILES rows
 // of W. A thread of each of three more warps brings what they need; a fourth tells what a block leaves,
 // and makes them four, which registers.cuh asks for.

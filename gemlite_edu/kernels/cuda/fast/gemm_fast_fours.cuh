@@ -1,6 +1,6 @@
-// The part of gemm_fast_tile.cuh in which each of SPLITS blocks hands out its sums of the outputs that
-// another one finishes. The blocks of a cluster are slow to reach each other: a lane writes 16 bytes at
-// once.
+// The part of gemm_fast_tile.cuh in which each of SPLITS blocks finishes a share of the outputs: the others
+// write their sums of that share to its shared memory. That is slow within a cluster, so a lane writes
+// 16 bytes at once.
 #pragma once
 
 constexpr int SHARE = BLOCK_N / SPLITS, GIVERS = SPLITS * WARPS_K;
@@ -8,10 +8,10 @@ static_assert(WARPS_N % SPLITS == 0, "the outputs of a warp are finished by one 
 
 // Neighbours of a row of y that a worker finishes: four, or two where four would leave workers idle.
 constexpr int WIDTH = SHARE * ROWS >= 16 * WORKER_THREADS ? 4 : 2, PLACES = SHARE / WIDTH;
-constexpr int AT_ONCE = SPLITS > 1 ? 1 : 2;  // turns: where there are more givers, one loads enough
+constexpr int AT_ONCE = SPLITS > 1 ? 1 : 2;  // turns of a loop, unrolled: a cluster has loads enough
 
 // Where the room (GIVERS, SHARE / 2, ROWS / 16, 8) has four sums of a lane: of an output, and of rows
-// 16 i + 2 t, + 1, + 8 and + 9 of x. Whose of eight are first changes with the output: so eight lanes
+// 16 i + 2 t, + 1, + 8 and + 9 of x. The XOR permutes the eight fours of a line by output: so eight lanes
 // reach all banks, be it with every t of two outputs, or with one t of outputs WIDTH apart.
 __device__ inline int four_at(int giver, int output, int i, int t) {
   const int eight = (giver * (SHARE / 2) + output / 2) * (ROWS / 16) + i;

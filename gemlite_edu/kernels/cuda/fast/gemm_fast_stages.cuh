@@ -18,7 +18,7 @@ struct __align__(128) Stage {
 // sums lie where stages have been: over the last stage of a part where IS_EVEN, and otherwise over all
 // of them, when all steps are done.
 constexpr int OWN_ROWS = ROWS <= 32 ? ROWS : ROWS == 64 && IS_EVEN ? 16 : 0;
-constexpr int SUM_STRIDE = BLOCK_N + (IS_EVEN ? 4 : 0);  // 4: lanes write to banks of their own
+constexpr int SUM_STRIDE = BLOCK_N + (IS_EVEN ? 4 : 0);  // 4: other banks; else four_at sees to it
 constexpr int ROW_SUMS = WARPS_K * SUM_STRIDE;
 
 struct Shared {
