@@ -27,14 +27,16 @@ __device__ const float* prepare_pairs(const float* levels) {{
 }}
 """
 _FINISH_PAIRS = """
-// Both levels of every pair of codes, four copies in each vector: lane i has one in bank i. Eight
-// neighbouring threads write to eight vectors that share no bank.
-constexpr unsigned COUNT = 1u << W_NBITS;
-__shared__ uint4 table[COUNT * COUNT][8];
+// Both levels of every pair of codes, or of every byte that begins with a pair of 3 or 4 bits: four
+// copies in each vector, lane i has one in bank i. Eight neighbouring threads write to eight
+// vectors that share no bank.
+constexpr unsigned COUNT = 1u << W_NBITS, PAIRS = W_NBITS < 3 ? COUNT * COUNT : 256;
+__shared__ uint4 table[PAIRS][8];
 
 __device__ void finish_pairs(const float* levels) {{
-  for (unsigned i = threadIdx.x; i < COUNT * COUNT * 2; i += blockDim.x) {{
-    const float low = levels[i / 2 % COUNT % {count}], high = levels[i / 2 / COUNT % {count}];
+  for (unsigned i = threadIdx.x; i < PAIRS * 2; i += blockDim.x) {{
+    const unsigned pair = i / 2, first = pair % COUNT, second = pair / COUNT % COUNT;
+    const float low = levels[first % {count}], high = levels[second % {count}];
     const uint32_t both = as_bits(__floats2half2_rn(low, high));
     #pragma unroll
     for (unsigned j = 0; j < 8; j += 2) {{
@@ -49,12 +51,13 @@ __host__ __device__ constexpr float offset_of(int f) { return 0.0f; }
 // A lane's copy of codes c and d lies 128 c + (128 << W_NBITS) d bytes behind its first, `own`. A
 // code at `place` of its byte counts 1 << place there: of the bytes that __dp4a multiplies and adds
 // to `own`, that with c is multiplied by 128 >> place, that with d by W_NBITS places more. A code
-// moves by W_NBITS if its place is below W_NBITS or it does not end in its byte.
+// moves up by W_NBITS if its place is below W_NBITS, and down into its byte if it ends beyond it.
 __device__ half2 dequant_pair(uint32_t pairs, int f) {
-  const int first = f * W_NBITS % 8, up = first < W_NBITS, down = first > 8 - W_NBITS;
-  const int bit = (f + up - down) * W_NBITS, place = bit % 8, byte = bit / 8;
+  const int first = f * W_NBITS % 8, up = first < W_NBITS ? W_NBITS : 0;
+  const int down = max(first + W_NBITS - 8, 0);
+  const int bit = f * W_NBITS + up - down, place = bit % 8, byte = bit / 8;
   const uint32_t mask = ((1u << W_NBITS) - 1u) * 0x01010101u << place;
-  const uint32_t moved = up ? pairs << W_NBITS : down ? pairs >> W_NBITS : pairs;
+  const uint32_t moved = up ? pairs << up : pairs >> down;
   const uint32_t codes = moved & mask;
   const uint32_t own = __cvta_generic_to_shared(table) + threadIdx.x % 32 * 4;
   const uint32_t at = __dp4a(codes, (128u | 128u << W_NBITS + 16) >> place << 8 * byte, own);
@@ -62,7 +65,7 @@ __device__ half2 dequant_pair(uint32_t pairs, int f) {
 }
 """
 _DEQUANT_BYTES = """
-// Codes of two planes in a byte are where their pair is: no mask, no move.
+// Codes of two planes in a byte are where their pair is, whatever follows them: no mask, no move.
 __device__ half2 dequant_pair(InByte codes) {
   const uint32_t own = __cvta_generic_to_shared(table) + threadIdx.x % 32 * 4;
   const uint32_t at = __dp4a(codes.word, 128u << 8 * codes.byte, own);

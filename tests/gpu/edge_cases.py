@@ -79,7 +79,6 @@ TERNARY_FAST_EDGES = [
     dict(M=130, N=260, K=2100, cut=(128, 2, 2, 128), splits=2, y_dtype=ternary_cases.FP16),
     dict(M=300, N=129, K=1400, cut=(128, 2, 1, 128), splits=4),
 ]
-TABLE = pair_table(range(16))  # of the codes themselves
 FAST_EDGES = [
     dict(M=1, N=1, least_K=1, group_size=None),
     dict(M=3, N=33, least_K=1000, group_size=32, machine=fast_cases.FEW_BLOCKS),
@@ -211,10 +210,10 @@ def launches():
     yield from ((ternary_is_right, (case,)) for case in ternary_edges())
     at_the_limit = [*fast_edges(), *batch_edges(), *mma_edges()]
     yield from ((fast_is_right, (case,)) for case in at_the_limit)
-    of_4_bits = [case for case in at_the_limit if case.nbits == 4]
-    yield from ((fast_is_right, (case, TABLE)) for case in of_4_bits[::2])
-    of_8_bits = [case for case in at_the_limit if case.nbits == 8]
-    yield from ((fast_is_right, (case, pair_table(range(256)))) for case in of_8_bits[::3])
+    for nbits, every in ((3, 1), (4, 2), (8, 3)):
+        of_codes = pair_table(range(2**nbits))  # whose levels are the codes themselves
+        cases_of_it = [case for case in at_the_limit if case.nbits == nbits]
+        yield from ((fast_is_right, (case, of_codes)) for case in cases_of_it[::every])
 
 
 def main(share="0/1"):

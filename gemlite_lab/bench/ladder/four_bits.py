@@ -193,7 +193,7 @@ _ONE_ROW = Idea(
     "Four lanes hold the same sums of two rows: two of them scale the first row, two the second.",
     "2 loads of scales and zeros in a step instead of 4, and half of the scaling.",
     edits=(
-        ("SHARERS = COPIES == 4 && PARTS % 2 == 1 ? 2 : COPIES;", "SHARERS = 1;"),
+        ("SHARERS = COPIES == 4 && (PARTS % 2 == 1 || HALF_READS) ? 2 : COPIES;", "SHARERS = 1;"),
         ("if (m < ROWS && (ROWS > 2 || t < 2))", "if (m < ROWS && t == 0)"),
     ),
 )

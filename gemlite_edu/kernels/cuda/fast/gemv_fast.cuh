@@ -34,11 +34,18 @@ constexpr int PART = GROUP_SIZE < STEP ? GROUP_SIZE : STEP;  // of a step, with 
 constexpr int PARTS = STEP / PART, STEPS_PER_GROUP = GROUP_SIZE / PART;
 constexpr int THREADS = WARPS * WARP_SIZE, TILE_N = 16 * TILES;
 
+#include "gemv_fast_bytes.cuh"
 #include "gemv_fast_w.cuh"
 #include "gemv_fast_sums.cuh"
 
 constexpr int TURN = SHARERS == 4 ? 2 : 1, TURN_SLOTS = SHARERS == 1 ? 2 : 1;  // of parts, of slots
 using Totals = float[TILES][TURN_SLOTS][2];
+
+// x that a lane multiplies a plane by: none, if nobody reads its columns of the sums.
+__device__ inline uint2 own_x(const uint4* x_shared, int lane_x, int plane) {
+  const bool is_read = !HALF_READS || threadIdx.x % WARP_SIZE < WARP_SIZE / 2;
+  return is_read ? met_x(x_shared, lane_x, plane) : make_uint2(0, 0);
+}
 
 // Adds the products of a plane of codes with x to dots: [row g or g + 8][column 2 t or 2 t + 1].
 __device__ inline void multiply_plane(const Step& step, uint2 met, int plane,
@@ -59,7 +66,6 @@ __device__ inline void multiply_plane(const Step& step, uint2 met, int plane,
 template <typename Codes>
 __device__ inline void multiply_bytes(const Step& step, uint2 met, uint2 met_next, int plane,
                                       float dots[TILES][2][2]) {
-  const int byte = plane / 2;
   #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const uint32_t x = i == 0 ? met.x : met.y, next = i == 0 ? met_next.x : met_next.y;
@@ -67,21 +73,14 @@ __device__ inline void multiply_bytes(const Step& step, uint2 met, uint2 met_nex
     #pragma unroll
     for (int tile = 0; tile < TILES; ++tile) {
       const RowWords row = step.words[tile][0], row_8 = step.words[tile][1];
-      multiply_add(dots[tile][0], dequant_pair(Codes{word_of(row, k), byte}),
-                   dequant_pair(Codes{word_of(row_8, k), byte}),
-                   dequant_pair(Codes{word_of(row, k + 1), byte}),
-                   dequant_pair(Codes{word_of(row_8, k + 1), byte}), __byte_perm(x, next, 0x5410),
-                   __byte_perm(x, next, 0x7632));
+      multiply_add(dots[tile][0], dequant_pair(byte_of<Codes>(row, plane, k)),
+                   dequant_pair(byte_of<Codes>(row_8, plane, k)),
+                   dequant_pair(byte_of<Codes>(row, plane, k + 1)),
+                   dequant_pair(byte_of<Codes>(row_8, plane, k + 1)),
+                   __byte_perm(x, next, 0x5410), __byte_perm(x, next, 0x7632));
     }
   }
 }
-
-// Whether the hole has a dequant_pair for a byte.
-template <typename Codes, typename = half2>
-struct Decodes : std::false_type {};
-template <typename Codes>
-struct Decodes<Codes, decltype(dequant_pair(std::declval<Codes>()))> : std::true_type {};
-constexpr bool IN_BYTES = W_NBITS == 4 && PART > PLANE && Decodes<InByte>::value;
 
 // Adds a step's share to totals; lane_x, x_parts: where those of the step begin.
 __device__ inline void add_step(const Step& step, const uint4* x_shared, int lane_x,
@@ -92,15 +91,18 @@ __device__ inline void add_step(const Step& step, const uint4* x_shared, int lan
   for (int part = 0; part < PARTS; part += TURN) {
     float dots[TURN][TILES][2][2] = {};
     #pragma unroll
-    for (int i = 0; i < TURN * PART_PLANES; i += IN_BYTES ? 2 : 1) {
+    for (int i = 0; i < TURN * PART_PLANES; ++i) {
       const int plane = part * PART_PLANES + i;
-      const uint2 met = met_x(x_shared, lane_x, plane);
+      if (plane > 0 && is_in_bytes(plane - 1)) continue;  // it came with the plane before
+      const uint2 met = own_x(x_shared, lane_x, plane);
       if constexpr (IN_BYTES) {
-        const uint2 met_next = met_x(x_shared, lane_x, plane + 1);
-        multiply_bytes<InByte>(step, met, met_next, plane, dots[i / PART_PLANES]);
-      } else {
-        multiply_plane(step, met, plane, dots[i / PART_PLANES]);
+        if (is_in_bytes(plane)) {
+          const uint2 met_next = own_x(x_shared, lane_x, plane + 1);
+          multiply_bytes<InByte>(step, met, met_next, plane, dots[i / PART_PLANES]);
+          continue;
+        }
       }
+      multiply_plane(step, met, plane, dots[i / PART_PLANES]);
     }
     #pragma unroll
     for (int i = 0; i < TURN_SLOTS * TILES * 2; ++i) {

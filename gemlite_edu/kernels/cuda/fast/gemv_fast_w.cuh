@@ -1,5 +1,5 @@
 // The part of gemv_fast.cuh that reads weights: words, scales and zeros.
-// In scope: PLANES, FIELDS, REST, PARTS, STEPS_PER_GROUP, TILES, ROWS, MODE, SCALE_T, ZERO_T.
+// In scope: PLANES, FIELDS, REST, IN_BYTES, PARTS, STEPS_PER_GROUP, TILES, ROWS, MODE, SCALE_T, ZERO_T.
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -15,7 +15,10 @@
 // sums of rows g and g + 8. SHARERS of them share out what is left to do with these, and read scales
 // and zeros only for it: of rows and parts, numbered row first, each takes SLOTS.
 constexpr int COPIES = ROWS == 1 ? 4 : 8 / ROWS;
-constexpr int SHARERS = COPIES == 4 && PARTS % 2 == 1 ? 2 : COPIES;
+// Looking up codes of 3 bits keeps the schedulers busy: there only lanes with t = 0 and 1 take part,
+// and lanes 16 to 31, whose x makes the columns of the others, read none.
+constexpr bool HALF_READS = COPIES == 4 && W_NBITS == 3 && IN_BYTES;
+constexpr int SHARERS = COPIES == 4 && (PARTS % 2 == 1 || HALF_READS) ? 2 : COPIES;
 constexpr int SLOTS = 2 * PARTS / SHARERS;
 __device__ inline int share_of(int t) { return t * COPIES / 4 % SHARERS; }
 
