@@ -41,7 +41,7 @@ constexpr int THREADS = WARPS * WARP_SIZE, TILE_N = 16 * TILES;
 constexpr int TURN = SHARERS == 4 ? 2 : 1, TURN_SLOTS = SHARERS == 1 ? 2 : 1;  // of parts, of slots
 using Totals = float[TILES][TURN_SLOTS][2];
 
-// x that a lane multiplies a plane by: none, if nobody reads its columns of the sums.
+// x that a lane multiplies a plane by: zeros, unread, where nobody reads the column that it makes.
 __device__ inline uint2 own_x(const uint4* x_shared, int lane_x, int plane) {
   const bool is_read = !HALF_READS || threadIdx.x % WARP_SIZE < WARP_SIZE / 2;
   return is_read ? met_x(x_shared, lane_x, plane) : make_uint2(0, 0);

@@ -15,8 +15,8 @@
 // sums of rows g and g + 8. SHARERS of them share out what is left to do with these, and read scales
 // and zeros only for it: of rows and parts, numbered row first, each takes SLOTS.
 constexpr int COPIES = ROWS == 1 ? 4 : 8 / ROWS;
-// Looking up codes of 3 bits keeps the schedulers busy: there only lanes with t = 0 and 1 take part,
-// and lanes 16 to 31, whose x makes the columns of the others, read none.
+// A table of 3 bits leaves instructions and reads of shared memory scarce: there only lanes with
+// t = 0 and 1 are sharers, and lanes 16 to 31, whose x makes the columns of t = 2 and 3, read none.
 constexpr bool HALF_READS = COPIES == 4 && W_NBITS == 3 && IN_BYTES;
 constexpr int SHARERS = COPIES == 4 && (PARTS % 2 == 1 || HALF_READS) ? 2 : COPIES;
 constexpr int SLOTS = 2 * PARTS / SHARERS;
