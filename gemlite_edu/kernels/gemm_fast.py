@@ -13,15 +13,17 @@ from gemlite_edu.kernels.plan import WARP_SIZE, WHOLE_ROW, Launch, Plan
 
 LEAST_PART = 32  # of the codes of a step, those that share a scale
 N_TILE = 8  # outputs whose scales fill whole 16-byte pieces of a bulk copy
-LONGEST_K = 2**26  # the kernels that arrange x count threads in 32 bits
+LONGEST_K = 2**26  # so that the kernel that arranges x can count threads in 32 bits
 
 _BRINGERS = 4  # producer warps: two for weights, one for x, one for the flag of what a block leaves
-_BARRIER_BYTES, _STAGE_ALIGNMENT = 16, 128  # of a stage
+_BARRIER_BYTES = 16  # of a stage
 _LEFT_BYTES = 8  # the barrier for what a block leaves
 _MOST_STAGES = 16
 _ROWS_OF_MMA = 16  # up to 16 rows of x use mma.sync, which needs sums of x; more rows use wgmma
-_FEW_ROWS = 32  # up to 32 rows have separate memory for sums, and arranging x starts early
-_ARRANGE_THREADS = 128
+_FEW_ROWS = 32  # up to 32 rows have separate memory for sums
+_ARRANGE_THREADS, _CODES_OF_A_THREAD = 128, 8  # of x
+
+_LOWERING = 40_000  # of a cost: what the launch takes that lowers flags, a microsecond
 
 # How many blocks may share out a tile: those of a cluster, those that leave sums in memory.
 _CLUSTERS, _SHARERS = (1, 2, 4), tuple(range(1, 9))
@@ -51,7 +53,7 @@ class FastGemm(FastGemv):
 
     x_dtypes = (torch.float16,)
     entry = "gemm"
-    texts = ("gemm_a16wn_fast", "arrange_for_mma", "arrange_for_wgmma")
+    texts = ("gemm_a16wn_fast", "arrange_for_mma", "lower_flags")
     on_older_gpus = "gemv_a16wn_fast"
 
     @cached_property
@@ -80,7 +82,10 @@ FAST_GEMM = {"gemm_a16wn_fast": FastGemm()}
 
 @lru_cache(maxsize=1024)
 def plan_gemm(M, N, K, types, weights, machine):
-    """The `Plan` for y (M, N): first make an image of x, then multiply; ValueError if none fits."""
+    """The `Plan` for y (M, N): a launch that prepares its scratch, if any, and then the product.
+
+    Raises ValueError if no plan fits.
+    """
     if machine.capability != HOPPER:
         raise ValueError(
             "gemm_a16wn_fast needs compute capability 9.0, and this GPU has "
@@ -95,9 +100,15 @@ def plan_gemm(M, N, K, types, weights, machine):
         raise ValueError(f"K may be up to {LONGEST_K}, got {K}: split K over calls")
     cut = best_cut(M, N, K, types, weights, machine)
     product = cut.product(M, N, K, types, weights, machine)
-    flags = product.grid[0] if cut.is_even else 0
-    image_halves, arrange = _arrange(M, K, cut.rows, weights, flags)
-    return Plan((arrange, product), image_halves + flags * cut.left_bytes // 2)
+    if cut.rows == _ROWS_OF_MMA:
+        return Plan((_arrange(M, K, weights), product), _image_halves(M, K, weights))
+    if not cut.is_even:
+        return Plan((product,), scratch_halves=0)
+    blocks, _ = product.grid
+    lower = Launch(
+        (1, 1), WARP_SIZE, 0, (blocks,), starts_early=True, text="lower_flags", entry="lower"
+    )
+    return Plan((lower, product), blocks * cut.left_bytes // 2)
 
 
 def best_cut(M, N, K, types, weights, machine):
@@ -178,21 +189,20 @@ class _Cut(NamedTuple):
         """Number of tiles of y."""
         return -(-N // self.block_n) * -(-M // self.rows)
 
-    def cost(self, M, N, steps, multiprocessors, step_scale=1.0):
+    def cost(self, M, N, steps, multiprocessors):
         """(cost, -block size): the smallest pair belongs to the fastest cut on an H200, or nearly.
 
         A step costs its products, and the time to load and decode their operands. Each tile that
         a block works on adds a start and an end, and sums that go to another block cost time too.
-        The constants are fitted to measured times. step_scale: duration of a step relative to 4
-        bits; to compare cuts, leave it at 1.
+        The constants are fitted to measured times.
         """
-        step, turn = step_scale * (self.block_n + 16) * (self.rows + 80), 150_000
+        step, turn = (self.block_n + 16) * (self.rows + 80), 150_000
         size = self.block_n * self.rows
         tiles, blocks = self.tiles_of(M, N), self.blocks(M, N, steps, multiprocessors)
         if self.is_even:
             turns, share = -(-blocks // multiprocessors), -(-tiles * steps // blocks)
             end = (tiles / blocks + 1) * turn + 6 * self._givers(tiles, blocks) * size
-            return turns * (share * step + end), -size
+            return turns * (share * step + end) + _LOWERING, -size
         turns = -(-tiles // self.clusters_at_once(multiprocessors))
         end = turn + 5 * size if self.splits > 1 else turn
         return turns * (-(-steps // self.splits) * step + end), -size
@@ -232,9 +242,11 @@ class _Cut(NamedTuple):
     def stage_bytes(self, types, weights):
         """Bytes of the x, words, scales and zeros of one step."""
         scales = weights.step // weights.part * (types.scales.itemsize + types.zeros.itemsize)
-        used = 2 * _image_halves(self.rows, weights.step, weights)
+        sums_of_x = 4 * (weights.step // weights.part) if self.rows == _ROWS_OF_MMA else 0
+        used = self.rows * (2 * weights.step + sums_of_x)
         used += self.block_n * (weights.step * weights.nbits // 8 + scales)
-        return -(-used // _STAGE_ALIGNMENT) * _STAGE_ALIGNMENT
+        alignment = 128 if self.rows == _ROWS_OF_MMA else 1024
+        return -(-used // alignment) * alignment
 
     def product(self, M, N, K, types, weights, machine):
         """The `Launch` of the product."""
@@ -261,20 +273,16 @@ class _Cut(NamedTuple):
         return Launch(grid, threads, shared, (M, N, K), defines, cluster=cluster, **about)
 
 
-def _arrange(M, K, rows, weights, flags):
-    """(size of the image of x in halves, the `Launch` that makes it and lowers flags behind it)."""
-    defines, codes_of_a_thread = {"ROWS": rows}, 16
-    if rows == _ROWS_OF_MMA:
-        defines |= {"TILE_K": weights.step, "PART": weights.part}
-        codes_of_a_thread = 8
-    blocks, row_blocks = rows * K // (codes_of_a_thread * _ARRANGE_THREADS), -(-M // rows)
-    way = "mma" if rows == _ROWS_OF_MMA else "wgmma"
-    about = dict(starts_early=rows <= _FEW_ROWS, text=f"arrange_for_{way}", entry="arrange")
-    launch = Launch((blocks, row_blocks), _ARRANGE_THREADS, 0, (M, K, flags), defines, **about)
-    return row_blocks * _image_halves(rows, K, weights), launch
+def _arrange(M, K, weights):
+    """The `Launch` that makes an image of x for the blocks of 16 rows."""
+    rows = _ROWS_OF_MMA
+    defines = {"ROWS": rows, "TILE_K": weights.step, "PART": weights.part}
+    grid = rows * K // (_CODES_OF_A_THREAD * _ARRANGE_THREADS), -(-M // rows)
+    about = dict(starts_early=True, text="arrange_for_mma", entry="arrange")
+    return Launch(grid, _ARRANGE_THREADS, 0, (M, K), defines, **about)
 
 
-def _image_halves(rows, K, weights):
-    """Halves in the image of these rows of x; up to 16 rows also store sums, one per scale."""
-    sums = 2 * (K // weights.part) if rows == _ROWS_OF_MMA else 0
-    return rows * (K + sums)
+def _image_halves(M, K, weights):
+    """Halves in the image of x: whole blocks of rows, and a float for the sum of each part."""
+    rows = -(-M // _ROWS_OF_MMA) * _ROWS_OF_MMA
+    return rows * (K + 2 * (K // weights.part))

@@ -53,14 +53,15 @@ class Launch(NamedTuple):
 class Plan(NamedTuple):
     """The launches of one call; the last one writes y, and one of them is the product.
 
-    A launch before the product converts x to an image of `image_halves` float16 numbers, which the
-    product reads instead of x; its blocks may leave sums for each other there. A launch behind the
-    product adds up the sums of `sums_shape` (splits, M, N) in float32, which the product then
-    writes instead of y.
+    scratch_halves: the product takes, before x, a tensor of so many float16 numbers for its own
+    use, absent if there are 0; None: it takes no such tensor. A launch before the product prepares
+    it, with x: it puts an image of x there, or lowers the flags of blocks that leave sums for each
+    other. A launch behind the product adds up the sums of `sums_shape` (splits, M, N) in float32,
+    which the product then writes instead of y.
     """
 
     launches: tuple[Launch, ...]
-    image_halves: int = 0
+    scratch_halves: int | None = None
     sums_shape: tuple[int, ...] = ()
 
     @property

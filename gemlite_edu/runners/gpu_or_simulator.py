@@ -14,7 +14,7 @@ from gemlite_edu.kernels.machine import machine_of
 from gemlite_edu.numbers.checks import aligned, pointers_of
 from gemlite_edu.runners import builds_ahead, nvcc_beside, simulator
 
-_IMAGE = "x_image"  # of x, behind which blocks may leave sums for each other
+_SCRATCH = "scratch"  # an image of x, or what blocks leave for each other
 _TERMS = ("channel_scales", "token_scales", "bias")  # finish y, behind the sums if there are some
 
 
@@ -64,16 +64,17 @@ class Program:
         behind = None
         for launch in plan.launches:
             behind = cuda.ReadyLaunch(self._built(launch, device), launch, device, behind)
-        if not plan.image_halves:
+        if plan.scratch_halves is None:
             return behind
+        if plan.scratch_halves == 0:
+            return lambda pointers: behind((0, *pointers))
         launch_both, empty = behind, torch.empty(0, dtype=torch.float16, device=device)
 
-        def launch_with_image(pointers):
-            x, *others = pointers
-            image = empty.new_empty(plan.image_halves)
-            launch_both((x, image.data_ptr(), *others))
+        def launch_with_scratch(pointers):
+            scratch = empty.new_empty(plan.scratch_halves)
+            launch_both((pointers[0], scratch.data_ptr(), *pointers))
 
-        return launch_with_image
+        return launch_with_scratch
 
     def _ready_with_sums(self, plan, device):
         from gemlite_edu.runners import cuda
@@ -154,13 +155,15 @@ class Program:
         self._simulate_launch(plan.launches[-1], {"sums": sums} | terms, y)
 
     def _prepared(self, plan, tensors):
-        """The tensors of the plan's product; the image of x replaces x if the product reads it."""
-        if not plan.image_halves:
+        """The tensors of the plan's product, with its scratch if it takes one."""
+        if plan.scratch_halves is None:
             return tensors
-        x, *_ = tensors.values()
-        image = x.new_empty(plan.image_halves)
-        self._simulate_launch(plan.launches[0], {"x": x}, image)
-        return {_IMAGE: image} | {name: t for name, t in tensors.items() if name != "x"}
+        scratch = None
+        if plan.scratch_halves > 0:
+            x = next(iter(tensors.values()))
+            scratch = x.new_empty(plan.scratch_halves)
+            self._simulate_launch(plan.launches[0], {"x": x}, scratch)
+        return {_SCRATCH: scratch} | tensors
 
     def _simulate_launch(self, launch, tensors, out):
         result = torch.empty_like(out)
@@ -185,7 +188,7 @@ def _arguments(launch, tensors, out):
     arguments = [
         simulator.NullPointer()
         if value is None
-        else simulator.Tensor(name, value, is_scratch=name == _IMAGE)
+        else simulator.Tensor(name, value, is_scratch=name == _SCRATCH)
         for name, value in tensors.items()
     ]
     arguments.append(simulator.Tensor("y", out, is_output=True))

@@ -105,23 +105,30 @@ def test_no_more_blocks_share_a_tile_than_it_has_steps():
             assert not defines["IS_EVEN"] or defines["SPLITS"] <= steps
 
 
-@pytest.mark.parametrize("M, blocks", [(16, 0), (100, 120), (1024, 132)])
+@pytest.mark.parametrize("M, blocks", [(100, 120), (1024, 132)])
 def test_blocks_have_room_for_a_flag_and_the_sums_that_they_leave(M, blocks):
     made = plan(M, 5120, 13824)
-    (arrange, _), defines = made.launches, made.product.defines
-    _, _, flags = arrange.integers
-    assert flags == blocks
+    (lower, _), defines = made.launches, made.product.defines
+    assert (lower.text, lower.integers) == ("lower_flags", (blocks,))
     block_n = 16 * defines["TILES"] * defines["WARPS_N"]
-    left = flags * (4 * defines["WARPS_K"] * defines["ROWS"] * block_n) + 4 * flags
-    row_blocks = -(-M // defines["ROWS"])
-    image = 2 * row_blocks * defines["ROWS"] * 13824
-    sums_of_x = 4 * 16 * 13824 // 128 if M == 16 else 0
-    assert 2 * made.image_halves >= image + sums_of_x + left
+    left = blocks * (4 * defines["WARPS_K"] * defines["ROWS"] * block_n) + 4 * blocks
+    assert 2 * made.scratch_halves >= left
 
 
-def test_x_of_few_rows_is_arranged_early():
-    early = [plan(M, 4096, 4096).launches[0].starts_early for M in (16, 32, 33, 64)]
-    assert early == [True, True, False, False]
+def test_16_rows_have_room_for_their_image_and_its_sums():
+    made = plan(9, 5120, 13824)
+    assert made.launches[0].text == "arrange_for_mma"
+    assert made.scratch_halves == 16 * 13824 + 2 * 16 * 13824 // 128
+
+
+def test_more_rows_are_one_launch_where_no_block_leaves_sums():
+    made = plan(64, 4096, 4096)
+    assert (made.launches, made.scratch_halves) == ((made.product,), 0)
+
+
+def test_every_launch_starts_early():
+    for M in (9, 64, 100):
+        assert all(launch.starts_early for launch in plan(M, 5120, 13824).launches)
 
 
 @pytest.mark.parametrize("nbits", WIDTHS)
@@ -143,10 +150,10 @@ def test_a_launch_fits_the_machine(nbits):
             assert launch.grid[0] == tiles * defines["SPLITS"]
         assert defines["STAGES"] % defines["WARPS_K"] == 0
         assert defines["STAGES"] >= 2 * defines["WARPS_K"]
-        arrange, _ = made.launches
-        blocks, passes = arrange.grid
-        codes = blocks * arrange.threads * (8 if arrange.text == "arrange_for_mma" else 16)
-        assert (codes, passes) == (K * defines["ROWS"], row_blocks)
+        if defines["ROWS"] == 16:
+            arrange, _ = made.launches
+            blocks, passes = arrange.grid
+            assert (blocks * arrange.threads * 8, passes) == (K * 16, row_blocks)
 
 
 @pytest.mark.parametrize("nbits", WIDTHS)
@@ -202,7 +209,7 @@ MEET = "  meet<WORKER_THREADS>();\n"
 
 
 def test_an_inspection_sees_whether_workers_meet():
-    """Blocks that share out a tile leave sums behind the image of x, which is no output."""
+    """Blocks that share out a tile leave sums in the scratch, which is no output."""
     case = replace(SHARED_CASES[1], M=9, N=24)
     report, _ = inspect(case)
     assert not report.findings
@@ -254,7 +261,10 @@ MISTAKES = {
     "pairs exchanged": (any_case, "plane, i / 2)", "plane, 1 - i / 2)"),
     "the first half's codes alone": (any_case, "plane / FIELDS, i)", "0, i)"),
     "one plane of x": (few, "is_second = plane % 2 == 1", "is_second = false"),
-    "the next plane of x": (many, "x + plane * 2 * ROWS", "x + plane * ROWS"),
+    "the next plane of x": (many, "weights, x, plane)", "weights, x, plane + 1)"),
+    "another box of x": (many, "place * TILE_K + i, of.M", "place * TILE_K, of.M"),
+    "pairs of other neighbours": (many, "[last * 4 + t], then", "[last * 4 + 3 - t], then"),
+    "banks exchanged": (many, "last ? then_read : first_read,", "first_read,"),
     "one bit less": (any_case, "<< W_NBITS) - 1u", "<< W_NBITS - 1) - 1u"),
     "code beside its place": (any_case, "place = 8 - W_NBITS;", "place = 7 - W_NBITS;"),
     "the last output left out": (
@@ -454,7 +464,7 @@ def test_groups_of_16_are_refused_before_weights_are_packed():
 
 def test_rows_whose_pieces_an_int_cannot_count_are_refused():
     longest = 2**26
-    arrange = plan(300, 8, longest, multiprocessors=1).launches[0]
+    arrange = plan(16, 8, longest, multiprocessors=1).launches[0]
     assert arrange.grid[0] * arrange.threads < 2**31
     with pytest.raises(ValueError, match=f"K may be up to {longest}, got .*: split K over calls"):
         plan(300, 8, longest + 128)

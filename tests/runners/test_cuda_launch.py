@@ -73,9 +73,9 @@ inline void gemv(PARAMETERS int, int) {}
 
 @pytest.fixture
 def library_of(tmp_path):
-    """bindings.cu for the host, of a kernel of that name and so many tensors."""
+    """bindings.cu for the host, of a kernel of that name and so many tensors; text: its own."""
 
-    def compiled(name, pointers):
+    def compiled(name, pointers, text=""):
         folder = tmp_path / name
         folder.mkdir()
         defines = f"""
@@ -85,7 +85,7 @@ def library_of(tmp_path):
 #define PARAMETERS {"const float*, " * pointers}
 """
         (folder / "cuda_runtime.h").write_text(defines + RUNTIME)
-        (folder / "launch.cpp").write_text(sources.read("bindings.cu"))
+        (folder / "launch.cpp").write_text(text + sources.read("bindings.cu"))
         flags = ["-std=c++17", "-shared", "-fPIC", "-DKERNEL=gemv", f"-I{folder}"]
         command = [find_compiler(), *flags, "-o", "launch.so", "launch.cpp"]
         subprocess.run(command, cwd=folder, check=True)
@@ -125,6 +125,29 @@ def test_two_launches_in_a_call_share_the_tensor_between_them(current_stream, li
         "arrange on 0 (8, 1) x 128, 0 bytes, stream 77, 1 attributes: 11 20 2 3",
         "product on 0 (4, 1) x 64, 70000 bytes, stream 77, 2 attributes: 20 30 40 6 7",
     ]
+
+
+MAPPED = """
+#include <stdint.h>
+#define MAPPED_PARAMETER 1
+struct CUtensorMap { int64_t of; };
+inline int map_parameter(CUtensorMap& map, int64_t x, const int64_t* sizes) {
+  if (x % 16) return 9;
+  map.of = x * 1000 + sizes[0];
+  return 0;
+}
+"""
+
+
+def test_a_kernel_gets_a_map_of_the_tensor_that_its_text_maps(current_stream, library_of, launches):
+    mapped = cuda.ReadyLaunch(library_of("gemv", 3, MAPPED), Launch((1, 1), 32, 0, (5, 6)), GPU)
+    mapped((48, 32, 64))
+    assert launches() == [
+        "gemv on 0 (1, 1) x 32, 0 bytes, stream 77, 0 attributes: 48 32005 64 5 6"
+    ]
+    with pytest.raises(RuntimeError, match="the launch failed"):
+        mapped((48, 33, 64))
+    assert len(launches()) == 1
 
 
 @pytest.mark.parametrize("threads, before", [((2048, 32), 0), ((32, 2048), 1)])

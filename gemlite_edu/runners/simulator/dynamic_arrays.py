@@ -24,7 +24,7 @@ def define_dynamic_arrays(text):
         )
     limit = SIMULATED.shared_bytes_per_block
     definitions = "".join(
-        f"\nalignas(128) thread_local {element} {name}[{limit} / sizeof({element})];"
+        f"\nalignas(1024) thread_local {element} {name}[{limit} / sizeof({element})];"
         for name, element in arrays.items()
     )
     name = next(iter(arrays), "nullptr")

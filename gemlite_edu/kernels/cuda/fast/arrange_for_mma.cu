@@ -4,10 +4,8 @@
 //   image   (TILE_K / 32, ROWS, 4, 2, 4) half  k 4 t to 4 t + 3 of two planes of 16 side by side
 //   x_sums  (TILE_K / PART, ROWS) float        behind it: of x over each part; zeros beyond M
 //
-// Grid (ROWS * K / 8 / THREADS, ceil(M / ROWS)); a thread takes 8 k of a row. Behind the image are
-// `flags` flags, which are lowered.
+// Grid (ROWS * K / 8 / THREADS, ceil(M / ROWS)); a thread takes 8 k of a row.
 #include "bulk_copies.cuh"
-#include "flags.cuh"
 #include "tensor_core.cuh"
 
 constexpr int CHUNK = 8, THREADS = 128, CHUNKS = TILE_K / CHUNK;  // of a row in a step
@@ -25,7 +23,7 @@ __device__ inline float sum_of(uint4 chunk) {
 }
 
 __global__ void __launch_bounds__(THREADS)
-arrange(const half* x, unsigned char* image, int M, int K, int flags) {
+arrange(const half* x, unsigned char* image, int M, int K) {
   wait_for_kernel_before();
   let_next_kernel_begin();
   const int i = blockIdx.x * THREADS + threadIdx.x, place = i % CHUNKS, m = i / CHUNKS % ROWS;
@@ -35,9 +33,7 @@ arrange(const half* x, unsigned char* image, int M, int K, int flags) {
     const half* from = &x[static_cast<size_t>(row) * K + tile * TILE_K + place * CHUNK];
     chunk = *reinterpret_cast<const uint4*>(from);
   }
-  const size_t block_bytes = static_cast<size_t>(K / TILE_K) * X_BYTES;
-  lower_flags(reinterpret_cast<int*>(image + gridDim.y * block_bytes), flags);
-  image += blockIdx.y * block_bytes + tile * X_BYTES;
+  image += (static_cast<size_t>(blockIdx.y) * (K / TILE_K) + tile) * X_BYTES;
   const int plane = place / 2, t = place % 2 * 2;
   uint2* to = reinterpret_cast<uint2*>(image) + ((plane / 2 * ROWS + m) * 4 + t) * 2 + plane % 2;
   to[0] = make_uint2(chunk.x, chunk.y);

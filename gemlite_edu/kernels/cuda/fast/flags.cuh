@@ -15,9 +15,3 @@ __device__ inline void wait_for_flag(int* flag) {
   }
   __threadfence();
 }
-
-// The first block of a launch before that one calls it.
-__device__ inline void lower_flags(int* flags, int count) {
-  if (blockIdx.x > 0 || blockIdx.y > 0) return;
-  for (int i = threadIdx.x; i < count; i += blockDim.x) flags[i] = 0;
-}

@@ -3,8 +3,9 @@
 //
 //   y[m, n] = sum of scales[i, n] * (W_q[n, k] - zeros[i, n]) * x[m, k]
 //
-//   x_image        x (M, K) half as arrange_for_mma.cu (16 ROWS) or arrange_for_wgmma.cu makes it, and
-//                  room for what blocks leave to each other
+//   scratch        with 16 ROWS the image of x that arrange_for_mma.cu makes; with IS_EVEN the flags that
+//                  lower_flags.cu lowers, and room for what blocks leave to each other
+//   x              (M, K)       half; 16 ROWS read its image instead
 //   W_packed       (N, K)       words of packing/plane_tiles.py or piece_tiles.py; N a multiple of 8
 //   scales, zeros  (groups, N)  SCALE_T, ZERO_T; a MODE without one leaves it out
 //   levels         (count)      float, null if the text in prepare_pairs takes none
@@ -131,10 +132,10 @@ __device__ inline void add_part(Shared& shared, int begin, int end, int kept, Wo
 #endif
 
 __global__ void __launch_bounds__(THREADS, 1)
-gemm(unsigned char* x_image, const uint4* W_packed, const SCALE_T* scales, const ZERO_T* zeros,
-     const CHANNEL_T* channel_scales, const float* token_scales, const BIAS_T* bias,
-     const float* levels, Y_T* y, int M, int N, int K) {
-  extern __shared__ __align__(128) unsigned char shared_bytes[];
+gemm(unsigned char* scratch, const __grid_constant__ XRows x, const uint4* W_packed,
+     const SCALE_T* scales, const ZERO_T* zeros, const CHANNEL_T* channel_scales,
+     const float* token_scales, const BIAS_T* bias, const float* levels, Y_T* y, int M, int N, int K) {
+  extern __shared__ __align__(STAGE_ALIGNMENT) unsigned char shared_bytes[];
   Shared& shared = *reinterpret_cast<Shared*>(shared_bytes);
   const Problem problem = {M, N, K / TILE_K, ceil_div(M, ROWS)};
   const Range own = range_of(blockIdx.x, problem);
@@ -146,6 +147,6 @@ gemm(unsigned char* x_image, const uint4* W_packed, const SCALE_T* scales, const
   __syncthreads();
   finish_with(place);
   let_next_kernel_begin();
-  multiply(shared, own, problem, {W_packed, scales, zeros, x_image},
+  multiply(shared, own, problem, {W_packed, scales, zeros, &x, scratch},
            {channel_scales, token_scales, bias, y, M, N});
 }

@@ -15,7 +15,7 @@ constexpr int STEP_FOURS = fours_of_a_step(), STEPS_OF_A_GROUP = LANE_FOURS / ST
 constexpr int STEPS_OF_A_GIVER = STEPS_OF_A_GROUP * WARPS_K;
 static_assert(STEP_FOURS > 0, "a stage has room for some sums of each lane");
 
-// Behind the image of x: a flag for each block, and its sums, as the lanes of each group hold them.
+// In scratch: a flag for each block, and its sums, as the lanes of each group hold them.
 struct LeftSums {
   int* flags;
   float4* sums;
@@ -25,10 +25,9 @@ struct LeftSums {
   }
 };
 
-__device__ inline LeftSums behind(unsigned char* x_image, const Problem& of) {
-  unsigned char* flags = x_image + static_cast<size_t>(of.row_blocks) * of.steps * X_BYTES;
-  unsigned char* sums = flags + ceil_div(gridDim.x, 4) * sizeof(int4);
-  return {reinterpret_cast<int*>(flags), reinterpret_cast<float4*>(sums)};
+__device__ inline LeftSums left_in(unsigned char* scratch) {
+  unsigned char* sums = scratch + ceil_div(gridDim.x, 4) * sizeof(int4);
+  return {reinterpret_cast<int*>(scratch), reinterpret_cast<float4*>(sums)};
 }
 
 // How many blocks before this one leave it sums: of the tile in which its range begins, if it ends it.

@@ -7,6 +7,14 @@ struct Pending {};
 constexpr int LAG = 0;
 __device__ inline void settle(Totals&) {}
 
+// One copy: the image of x lies as stages have it.
+__device__ inline void bring_rows(uint4* to, const Operands& from, int row_block, int place,
+                                  const Problem& of, uint64_t* full) {
+  const size_t step = static_cast<size_t>(row_block) * of.steps + place;
+  barrier_arrive_expecting(full, X_BYTES);
+  bulk_copy(to, &from.scratch[step * X_BYTES], X_BYTES, full);
+}
+
 // The sums of x over the parts of a step, (PARTS, ROWS), lie behind it.
 __device__ inline const float* x_sums_of(const Stage& from) {
   return reinterpret_cast<const float*>(&from.x[ROWS * TILE_K * 2 / 16]);

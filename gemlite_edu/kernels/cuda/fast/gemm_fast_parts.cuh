@@ -87,7 +87,7 @@ __device__ inline void multiply_parts(Shared& shared, Range range, const Problem
 // All threads of a block call it.
 __device__ inline void multiply(Shared& shared, Range own, const Problem& of, const Operands& from,
                                 const Output& to) {
-  const LeftSums left_sums = behind(from.x_image, of);
+  const LeftSums left_sums = left_in(from.scratch);
   const int givers = count_givers(own, of);
   if (is_worker()) {
     if (NEED_MORE) take_registers<MORE_REGISTERS>();
@@ -99,7 +99,7 @@ __device__ inline void multiply(Shared& shared, Range own, const Problem& of, co
     bring_weights(shared, own, of, from);
     bring_nothing(shared, own, givers);
   } else if (is_bringer(OF_X)) {
-    bring_x(shared, own, of, from.x_image);
+    bring_x(shared, own, of, from);
     bring_left(shared, own, givers, left_sums);
   } else if (threadIdx.x == THREADS - 1) {
     tell_when_left(shared, own, of, left_sums.flags);

@@ -7,7 +7,16 @@
 constexpr int X_SUMS = ROWS == 16 ? PARTS * ROWS : 0;  // floats behind the x of a step
 constexpr int X_BYTES = ROWS * TILE_K * 2 + X_SUMS * 4;
 
-struct __align__(128) Stage {
+#if ROWS == 16
+using XRows = const half*;
+constexpr int STAGE_ALIGNMENT = 128;
+#else
+#include "row_boxes.cuh"
+using XRows = RowMap;
+constexpr int STAGE_ALIGNMENT = BOX_ALIGNMENT;
+#endif
+
+struct __align__(STAGE_ALIGNMENT) Stage {
   uint4 x[X_BYTES / 16];
   uint4 words[REGISTERS * BLOCK_N];
   SCALE_T scales[PARTS][BLOCK_N];
@@ -41,7 +50,8 @@ struct Operands {
   const uint4* W_packed;
   const SCALE_T* scales;
   const ZERO_T* zeros;
-  unsigned char* x_image;
+  const XRows* x;
+  unsigned char* scratch;
 };
 constexpr int OF_X = 2;
 __device__ inline bool is_bringer(int number) {
@@ -95,6 +105,10 @@ __device__ inline int first_of_group(int begin, int group) {
   return begin + (group + WARPS_K - begin % WARPS_K) % WARPS_K;
 }
 
+// Begins to copy x of ROWS rows and of step `place` along K, and arrives at `full` for its bytes.
+__device__ inline void bring_rows(uint4* to, const Operands& from, int row_block, int place,
+                                  const Problem& of, uint64_t* full);
+
 __device__ inline void bring_weights(Shared& shared, Range left, const Problem& of,
                                      const Operands& from) {
   Part part;
@@ -121,20 +135,16 @@ __device__ inline void bring_weights(Shared& shared, Range left, const Problem& 
   }
 }
 
-// The kernel that makes x_image may still run: it writes none of the weights.
-__device__ inline void bring_x(Shared& shared, Range left, const Problem& of,
-                               const unsigned char* x_image) {
+// The kernel before may still run: it writes x or its image, and none of the weights.
+__device__ inline void bring_x(Shared& shared, Range left, const Problem& of, const Operands& from) {
+  wait_for_kernel_before();
   Part part;
   for (int step = 0; left.first < left.end; left.end -= part.steps) {
     part = last_part(left, of);
-    const size_t first = static_cast<size_t>(part.row_block) * of.steps + part.first_step;
-    if (step == 0) wait_for_kernel_before();
     #pragma unroll 1
-    for (int i = 0; i < part.steps; ++i, ++step) {
+    for (int place = part.first_step; place < part.first_step + part.steps; ++place, ++step) {
       Stage& to = empty_stage(shared, step);
-      uint64_t* full = &shared.full[step % STAGES];
-      barrier_arrive_expecting(full, X_BYTES);
-      bulk_copy(to.x, &x_image[(first + i) * X_BYTES], X_BYTES, full);
+      bring_rows(to.x, from, part.row_block, place, of, &shared.full[step % STAGES]);
     }
   }
 }

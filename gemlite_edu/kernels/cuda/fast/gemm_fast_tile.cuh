@@ -37,7 +37,7 @@ __device__ inline void wait_for_sums() {
 
 __device__ inline void bring(Shared& shared, Range own, const Problem& of, const Operands& from) {
   if (is_bringer_of_weights()) bring_weights(shared, own, of, from);
-  if (is_bringer(OF_X)) bring_x(shared, own, of, from.x_image);
+  if (is_bringer(OF_X)) bring_x(shared, own, of, from);
   if (SPLITS == 1) return;
   __syncwarp();
   wait_for_room();

@@ -3,8 +3,57 @@
 #pragma once
 #include "wgmma.cuh"
 
+// For bindings.cu: the second parameter, x, is a map.
+#define MAPPED_PARAMETER 1
+#ifdef __CUDACC__
+inline cudaError_t map_parameter(RowMap& map, int64_t x, const int64_t* sizes) {
+  return map_rows<ROWS>(map, x, sizes[0], sizes[2]);
+}
+#endif
+
 static_assert(TILES == 1 && WARPS_N % 4 == 0, "four warps make 64 rows of W for a wgmma");
 constexpr int BUFFERS = ROWS == 128 && WORKERS == 16 ? 2 : 4;  // planes that wgmma reads at once
+
+__device__ inline void bring_rows(uint4* to, const Operands& from, int row_block, int place,
+                                  const Problem& of, uint64_t* full) {
+  barrier_arrive_expecting(full, X_BYTES);
+  #pragma unroll
+  for (int i = 0; i < TILE_K; i += BOX_K) {
+    const Box box = {row_block * ROWS, place * TILE_K + i, of.M, of.steps * TILE_K};
+    copy_box<ROWS>(&to[i / BOX_K * BOX_PIECES * ROWS], *from.x, box, full);
+  }
+}
+
+// The lane's words of a row, of the neighbours along k that it multiplies: 2 t, 2 t + 1, 2 t + 8 and
+// 2 t + 9 of each plane.
+__device__ inline RowWords words_for_wgmma(const uint4* words, int row) {
+  const int t = threadIdx.x % 4;
+  RowWords own;
+  #pragma unroll
+  for (int i = 0; i < FOURS; ++i) {
+    const uint4* four = &words[(i * BLOCK_N + row) * 4];
+    if (REST == 0) {
+      // Of four rows, two read their last neighbours first: so all are in banks of their own.
+      const int last = row / 2 % 2;
+      const uint2* twos = reinterpret_cast<const uint2*>(four);
+      const uint2 first_read = twos[last * 4 + t], then_read = twos[(1 - last) * 4 + t];
+      const uint2 lower = last ? then_read : first_read, upper = last ? first_read : then_read;
+      own.fours[i] = make_uint4(lower.x, lower.y, upper.x, upper.y);
+    } else {
+      const int is_odd = t % 2;  // odd lanes read the upper one first: no two read the same
+      const uint4 first = four[is_odd * 2 + t / 2], second = four[(1 - is_odd) * 2 + t / 2];
+      own.fours[i] = is_odd ? make_uint4(second.y, first.y, second.w, first.w)
+                            : make_uint4(first.x, second.x, first.z, second.z);
+    }
+  }
+  if (REGISTERS % 4 == 2) {
+    const uint32_t* ones = reinterpret_cast<const uint32_t*>(&words[FOURS * BLOCK_N * 4 + row * 2]);
+    const int last = row / 4 % 2;
+    const uint32_t first_read = ones[last * 4 + t], then_read = ones[(1 - last) * 4 + t];
+    own.two = last ? make_uint2(then_read, first_read) : make_uint2(first_read, then_read);
+  }
+  return own;
+}
 
 // By which rows g and g + 8 of W make weights of codes: scale * (code - base) + shift.
 struct Scaling {
@@ -44,7 +93,8 @@ static_assert(PLANES % BUFFERS == 0, "in every step a plane has the same buffer"
 // Adds a step's share to totals. Weights are made while wgmma is at work with those before them.
 __device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, Pending& pending) {
   RowWords words[2];
-  load_words(from.words, warp_n, words);
+  #pragma unroll
+  for (int i = 0; i < 2; ++i) words[i] = words_for_wgmma(from.words, row_of(warp_n, i));
   const GroupOperand x = group_operand(from.x);
   Scaling of;
   #pragma unroll
@@ -60,7 +110,7 @@ __device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, P
       weights[i] = weights_of(codes[i], of.base[i % 2], of.scale[i % 2], of.shift[i % 2]);
     }
     group_fence();
-    group_multiply_add<ROWS>(totals[0], weights, x + plane * 2 * ROWS);
+    group_multiply_add<ROWS>(totals[0], weights, x, plane);
     group_commit();
   }
   if (LAG == 0) group_wait<0>();

@@ -1,7 +1,7 @@
 // Hopper's products of four warps at once, wgmma: A in registers, B in shared memory. Each warp
 // brings 16 rows of A and gets their sums, laid out as multiply_add's: tensor_core.cuh.
 #pragma once
-#include "bulk_copies.cuh"
+#include "row_boxes.cuh"
 #include "tensor_core.cuh"
 
 #ifdef __CUDACC__
@@ -21,8 +21,8 @@ __device__ inline void group_hold(half2& pair) {
   asm volatile("" : "+r"(reinterpret_cast<uint32_t&>(pair))::"memory");
 }
 
-// B, in pieces of 8 rows x 16 bytes: counted in 16 bytes of shared memory. The rank in a cluster is
-// left out, and all lanes hold the same, so that the compiler may know it.
+// B, in boxes of row_boxes.cuh: counted in 16 bytes of shared memory. The rank in a cluster is left
+// out, and all lanes hold the same, so that the compiler may know it.
 using GroupOperand = uint32_t;
 __device__ inline GroupOperand group_operand(const uint4* shared) {
   return __shfl_sync(FULL_WARP, (shared_address(shared) & 0x3FFFF) / 16, 0);
@@ -43,13 +43,16 @@ __device__ inline GroupOperand group_operand(const uint4* shared) {
                : SUMS_##rows(c)                                                     \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 
-// c += A b for 64 rows of A and `rows` columns of b. b: of a column 8 k in a piece, the pieces of the
-// next columns 128 bytes on, those of the next 8 k 16 * rows bytes on.
+// c += A b for 64 rows of A, `rows` columns of b, and the 16 k of a plane. The pieces of a box lie as
+// wgmma's swizzle of 128 bytes (1 << 62) has them; its next eight columns are 1024 bytes on.
 template <int rows>
-__device__ inline void group_multiply_add(float (*c)[4], const half2* weights, GroupOperand place) {
+__device__ inline void group_multiply_add(float (*c)[4], const half2* weights, GroupOperand boxes,
+                                          int plane) {
   const uint32_t a[] = {as_bits(weights[0]), as_bits(weights[1]), as_bits(weights[2]),
                         as_bits(weights[3])};
-  const uint64_t b = static_cast<uint64_t>(128 / 16) << 32 | (rows << 16 | place);
+  constexpr int PLANES_OF_A_BOX = BOX_K / 16;
+  const int place = boxes + plane / PLANES_OF_A_BOX * (BOX_PIECES * rows) + plane % PLANES_OF_A_BOX * 2;
+  const uint64_t b = 1ull << 62 | static_cast<uint64_t>(1024 / 16) << 32 | (1 << 16 | place);
   if constexpr (rows == 32) {
     WGMMA(32, ONES, "%10, %11, %12, %13, %14, %15}, {%16, %17, %18, %19}, %20");
   } else if constexpr (rows == 64) {
@@ -77,11 +80,12 @@ using GroupOperand = const uint4*;
 inline GroupOperand group_operand(const uint4* shared) { return shared; }
 
 template <int rows>
-inline void group_multiply_add(float (*c)[4], const half2* weights, GroupOperand b) {
-  const int g = threadIdx.x % WARP_SIZE / 4, t = threadIdx.x % 4;
+inline void group_multiply_add(float (*c)[4], const half2* weights, GroupOperand boxes, int plane) {
+  const int g = threadIdx.x % WARP_SIZE / 4, t = threadIdx.x % 4, piece = plane * 2;
   for (int first = 0; first < rows; first += 8) {
-    const uint32_t* lower = reinterpret_cast<const uint32_t*>(&b[first + g]);
-    const uint32_t* upper = reinterpret_cast<const uint32_t*>(&b[rows + first + g]);
+    const uint32_t* lower = reinterpret_cast<const uint32_t*>(&boxes[piece_at<rows>(first + g, piece)]);
+    const uint32_t* upper =
+        reinterpret_cast<const uint32_t*>(&boxes[piece_at<rows>(first + g, piece + 1)]);
     multiply_add(c[first / 8], weights[0], weights[1], weights[2], weights[3], lower[t], upper[t]);
   }
 }

@@ -35,6 +35,12 @@ static cudaError_t launch_here(const Launch& launch, int64_t stream, const int64
     const int64_t* from = i < first_integer ? &pointers[i] : &launch.integers[i - first_integer];
     arguments[i] = const_cast<int64_t*>(from);
   }
+#ifdef MAPPED_PARAMETER  // of this tensor the kernel takes a map, which its text makes
+  CUtensorMap map;
+  const cudaError_t mapped = map_parameter(map, pointers[MAPPED_PARAMETER], launch.integers);
+  if (mapped != cudaSuccess) return mapped;
+  arguments[MAPPED_PARAMETER] = &map;
+#endif
   const void* kernel = reinterpret_cast<const void*>(&::KERNEL);
   cudaError_t error =
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes);

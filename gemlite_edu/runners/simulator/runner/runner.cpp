@@ -166,6 +166,12 @@ void sim_bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) {
   bulk_copy(to, from, bytes, barrier);
   if (watch) watch->bulk_copied(to, static_cast<size_t>(bytes));
 }
+void sim_copy_box(void* to, const void* from, int there, int rows, size_t stride, uint64_t* barrier) {
+  stop_before(Event::MEETING, __builtin_return_address(0));
+  copy_box(static_cast<unsigned char*>(to), static_cast<const unsigned char*>(from), there, rows, stride,
+           barrier);
+  if (watch) watch->bulk_copied(to, static_cast<size_t>(rows) * 128);
+}
 
 namespace {
 

@@ -96,15 +96,40 @@ inline const char* mistake_in_bulk_copy(const void* to, const void* from, int by
   return is_inside ? nullptr : "bulkoutside";
 }
 
-inline void bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) {
+inline void check_bulk_copy(const void* to, const void* from, int bytes) {
   if (const char* mistake = mistake_in_bulk_copy(to, from, bytes)) {
     report("copy %s %d 0 %u %u %d", mistake, bytes, sim_here.block_index.x,
            sim_here.block_index.y, block->current);
   }
+}
+
+inline void deliver_bytes(uint64_t* barrier, int bytes) {
   Phase64 phase = read_phase(barrier);
-  memcpy(to, from, static_cast<size_t>(bytes));
   count_bytes(phase, -static_cast<int64_t>(bytes));
   write_phase(barrier, phase);
+}
+
+inline void bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) {
+  check_bulk_copy(to, from, bytes);
+  memcpy(to, from, static_cast<size_t>(bytes));
+  deliver_bytes(barrier, bytes);
+}
+
+// Copies a box of `rows` rows of 128 bytes, whose 16-byte pieces i of row r go to i ^ r % 8. The first
+// `there` rows come from `from` on, `stride` bytes apart; the others are zeros.
+inline void copy_box(unsigned char* to, const unsigned char* from, int there, int rows, size_t stride,
+                     uint64_t* barrier) {
+  constexpr size_t PIECES = 8, ROW = PIECES * BULK_UNIT;
+  for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
+    const bool is_there = row < static_cast<size_t>(there);
+    if (is_there) check_bulk_copy(to + row * ROW, from + row * stride, ROW);
+    for (size_t piece = 0; piece < PIECES; ++piece) {
+      unsigned char* place = to + row * ROW + (piece ^ row % PIECES) * BULK_UNIT;
+      if (is_there) memcpy(place, from + row * stride + piece * BULK_UNIT, BULK_UNIT);
+      else memset(place, 0, BULK_UNIT);
+    }
+  }
+  deliver_bytes(barrier, rows * static_cast<int>(ROW));
 }
 
 // Called when no lane can continue: reports the first lane that waits for a phase, if there is one.

@@ -80,6 +80,7 @@ void sim_make_barrier(uint64_t* barrier, int arrivals);
 void sim_arrive(uint64_t* barrier, int bytes);
 void sim_wait_for_phase(uint64_t* barrier, int phase);
 void sim_bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier);
+void sim_copy_box(void* to, const void* from, int there, int rows, size_t stride, uint64_t* barrier);
 // Ends the run if `address` is in shared, local or constant memory: for what reaches global alone.
 void sim_only_global(const void* address);
 // The number of 32 bits that a GPU has for an address in shared memory, and back.
