@@ -9,13 +9,12 @@ from gemlite_edu.operators.choose import MATMUL_TYPES, Problem, choose, limits, 
 
 def explained(layer: Any, problem: Problem) -> str:
     """The text of `GemLiteLinear.explain` for a `Problem` of the layer."""
-    rule, in_graphs = choose(problem), choose(problem._replace(is_captured=True))
-    name, format = rule.matmul_type, layer.format
+    rule, format = choose(problem), layer.format
+    name = rule.matmul_type
     refused = refusal(problem, name)
     scales = ChannelScaleMode.of(layer.channel_scales is not None, layer.scaled_activations)
     lines = [
         f"M = {problem.M}: {name}, {MATMUL_TYPES[name]}",
-        *([f"  in a CUDA graph: {in_graphs.matmul_type}"] if in_graphs != rule else []),
         f"{problem.weights}:",
         *(
             f"  up to {most} rows: {kernel}" if most else f"  beyond: {kernel}"

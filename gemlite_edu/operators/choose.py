@@ -9,12 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 
-from gemlite_edu.kernels.fast_weights import FastWeights
 from gemlite_edu.kernels.gemm_mma import MOST_ROWS
 from gemlite_edu.kernels.machine import AMPERE, HOPPER, Machine, machine_of
 from gemlite_edu.kernels.ternary_fast import LONGEST_K
 from gemlite_edu.numbers.dtypes import name_of
-from gemlite_edu.operators import estimate
 from gemlite_edu.operators.cuda_product import GEMM_FAST, GEMM_MMA, GEMV_FAST
 from gemlite_edu.operators.triton_product import BF16_NEEDS_AMPERE
 from gemlite_edu.packing.piece_tiles import PieceTiles
@@ -62,7 +60,6 @@ class Problem(NamedTuple):
 
     keeps_16_bits: x and y share one 16-bit dtype, and rounding the weights to it loses little.
     machine: the GPU that runs CUDA kernels; None if only Triton kernels can run.
-    is_captured: a CUDA graph captures the product, so a call costs the host no time.
     decoders: texts for the holes of the fast kernels, as `decoders` returns them.
     is_interpreted: the weights are on a CPU, where Triton interprets its kernels.
     """
@@ -74,7 +71,6 @@ class Problem(NamedTuple):
     y_dtype: torch.dtype
     keeps_16_bits: bool
     machine: Machine | None
-    is_captured: bool = False
     decoders: Decoders | None = ()
     is_interpreted: bool = False
 
@@ -135,18 +131,6 @@ class Rule(NamedTuple):
 
 
 _MOST_ROWS_TO_SHARE_K = 64
-
-
-def _is_sooner_fused(problem: Problem) -> bool:
-    """True unless the estimates say that dequantizing the weights first is faster."""
-    M, N, layout = problem.M, problem.N, problem.layout
-    if M <= _MOST_ROWS_TO_SHARE_K:
-        return True
-    assert layout.nbits is not None
-    weights = FastWeights(layout.nbits, layout.group_size)
-    return not estimate.is_sooner_dense(M, N, layout.K, weights, problem.is_captured)
-
-
 _MOST_ROWS_BEFORE_TORCH = 1024  # so far each timed format is sooner: tools/time_formats.py
 
 RULES = (
@@ -165,14 +149,8 @@ RULES = (
     Rule(
         "GEMM_FAST",
         1024,
-        "tensor cores multiply the packed words; beyond 64 rows, DEQUANTIZE does it where that "
-        "should be sooner",
-        lambda problem: (
-            problem.has_triton
-            and problem.keeps_16_bits
-            and problem.has("GEMM_FAST")
-            and _is_sooner_fused(problem)
-        ),
+        "tensor cores multiply the packed words, sooner than the weights are made dense",
+        lambda problem: problem.has_triton and problem.keeps_16_bits and problem.has("GEMM_FAST"),
     ),
     Rule(
         "GEMM_FAST",
@@ -262,8 +240,6 @@ def limits(
     problem: Problem | Rows, rules: Iterable[Rule] = RULES
 ) -> tuple[tuple[int | None, str], ...]:
     """((most rows, matmul type), ...): the largest M that each matmul type handles; None: any M.
-
-    The table ignores the estimates, which may prefer DEQUANTIZE to GEMM_FAST.
 
     >>> limits(Rows(1), INT4_RULES)
     ((128, 'FUSED'), (None, 'DEQUANTIZE'))

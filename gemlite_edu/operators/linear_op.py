@@ -4,7 +4,7 @@
 dequantized weights.
 """
 
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from functools import cache, lru_cache, partial
 
 import torch
@@ -123,12 +123,9 @@ def _of_fitting(
         None if channel_scales is None else channel_scales.dtype,
         None if bias is None else bias.dtype,
     )
-    if isinstance(product, (str, _DenseInGraphs)):
+    if isinstance(product, str):
         tensors = x, token_scales, words, high, scales, zeros, channel_scales, bias, levels
-        if isinstance(product, _DenseInGraphs):
-            product = product.now(partial(_by_others, *tensors, form, "DEQUANTIZE"))
-        if isinstance(product, str):
-            return _by_others(*tensors, form, product)
+        return _by_others(*tensors, form, product)
     if product is not None:
         return product(x, words, scales, zeros, channel_scales, token_scales, bias, levels)
 
@@ -139,8 +136,7 @@ def _prepared(
 ):
     """A CUDA kernel's product from `CudaProduct.prepared`, or the name of another matmul type.
 
-    It is a `_DenseInGraphs` if a CUDA graph should use dense weights instead of the CUDA kernel,
-    and None if x does not fit or has no rows.
+    It is None if x does not fit or has no rows.
     """
     of = Form.of_text(form)
     if levels_device != (words_device if of.has_levels else None):
@@ -154,40 +150,11 @@ def _prepared(
         check_taken(matmul_type, layout, expected_dtype, y_dtype, words_device, N, of.decoders)
     if not fits or M == 0 or device.type == "meta":
         return None
-    problem = None if matmul_type else of.problem(M, device)
-    name = matmul_type or choose(problem).matmul_type
+    name = matmul_type or choose(of.problem(M, device)).matmul_type
     if name not in FAST:
         return name
     types = Types(x_dtype, y_dtype, *(dtype or torch.float32 for dtype in dtypes))
-    product = FAST[name].prepared(shape, N, types, layout, of.mode, device, of.decoders)
-    if problem and choose(problem._replace(is_captured=True)).matmul_type == "DEQUANTIZE":
-        return _DenseInGraphs(product)
-    return product
-
-
-class _DenseInGraphs:
-    """A product that uses dense weights in CUDA graphs only, because eager calls lose time by them.
-
-    product: the CUDA kernel for eager calls, and for graphs if the dense product does not work.
-    """
-
-    def __init__(self, product):
-        self._product, self._in_graphs = product, None
-
-    def now(self, run_dense):
-        """The product for this call, or "DEQUANTIZE".
-
-        run_dense: runs the dense product. The first eager call runs it, because a capture might not
-        allow what it compiles and loads.
-        """
-        if torch.cuda.is_current_stream_capturing():
-            return self._in_graphs or self._product
-        if self._in_graphs is None:
-            self._in_graphs = self._product
-            with suppress(Exception):  # no memory, no compiler: an eager call needs neither
-                run_dense()
-                self._in_graphs = "DEQUANTIZE"
-        return self._product
+    return FAST[name].prepared(shape, N, types, layout, of.mode, device, of.decoders)
 
 
 def _by_others(*operands):

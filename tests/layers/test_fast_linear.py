@@ -5,7 +5,6 @@ The simulator runs the kernels here, as if the CPU were a GPU that has them.
 
 import copy
 import pickle
-from subprocess import CalledProcessError
 from unittest import mock
 
 import pytest
@@ -22,7 +21,7 @@ from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.machine import H200, SIMULATED, Machine
 from gemlite_edu.layers import gemlite_linear as linear_module
 from gemlite_edu.operators import choose as rules
-from gemlite_edu.operators import estimate, form, linear_op
+from gemlite_edu.operators import form, linear_op
 from gemlite_edu.operators.choose import FAST
 
 N, K = 20, 256
@@ -57,61 +56,6 @@ def test_where_the_product_for_batches_ends(as_on_a_gpu):
     layer = make(4, 128, N=24, K=K).layer
     assert "M = 1024: GEMM_FAST" in layer.explain(1024)
     assert "M = 1025: DEQUANTIZE" in layer.explain(1025)
-
-
-def test_a_large_batch_goes_where_it_should_be_sooner(as_on_a_gpu, monkeypatch):
-    layer, x = make(4, 128, N=24, K=K).layer, activations(70, K)
-    for is_sooner, name in ((True, "DEQUANTIZE"), (False, "GEMM_FAST")):
-        monkeypatch.setattr(estimate, "is_sooner_dense", lambda *of, found=is_sooner: found)
-        linear_op._prepared.cache_clear()
-        text = layer.explain(70)
-        assert f"M = 70: {name}" in text and "M = 64: GEMM_FAST" in layer.explain(64)
-        assert ("beyond 64 rows, DEQUANTIZE does it where" in text) == (not is_sooner)
-        assert torch.equal(layer(x), layer.forward_manual(x, name))
-
-
-@pytest.fixture
-def dense_in_graphs(as_on_a_gpu, monkeypatch):
-    """A layer, x, {matmul type: y}, and the calls of `dense`: graphs are to dequantize."""
-    layer, x, calls = make(4, 128, N=24, K=K).layer, activations(70, K), []
-    y = {name: layer.forward_manual(x, name) for name in ("GEMM_FAST", "DEQUANTIZE")}
-    assert not torch.equal(*y.values())
-    dense = linear_op.dense
-    monkeypatch.setattr(linear_op, "dense", lambda *of: calls.append(of) or dense(*of))
-    monkeypatch.setattr(estimate, "is_sooner_dense", lambda *of: of[-1])
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
-    return layer, x, y, calls
-
-
-def test_a_graph_takes_what_only_the_host_would_be_slower_with(dense_in_graphs, monkeypatch):
-    layer, x, y, calls = dense_in_graphs
-    assert layer.explain(70).startswith("M = 70: GEMM_FAST, gemm_a16wn_fast\n  in a CUDA graph: D")
-    for _ in range(2):
-        assert torch.equal(layer(x), y["GEMM_FAST"])
-        assert len(calls) == 1, "what a graph takes is compiled ahead of it, once"
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
-    assert torch.equal(layer(x), y["DEQUANTIZE"])
-    assert torch.equal(layer.forward_manual(x, "GEMM_FAST"), y["GEMM_FAST"])
-    assert "in a CUDA graph" not in layer.explain(64)
-
-
-def test_a_graph_that_calls_first_takes_what_a_call_takes(dense_in_graphs, monkeypatch):
-    layer, x, y, calls = dense_in_graphs
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
-    assert torch.equal(layer(x), y["GEMM_FAST"]) and not calls
-
-
-@pytest.mark.parametrize("error", [torch.OutOfMemoryError, CalledProcessError(1, "gcc")])
-def test_where_dense_weights_cannot_be_made_graphs_do_without(dense_in_graphs, monkeypatch, error):
-    layer, x, y, _ = dense_in_graphs
-    failing = mock.Mock(side_effect=error)
-    monkeypatch.setattr(linear_op, "dense", failing)
-    for is_capturing in (False, False, True):
-        monkeypatch.setattr(
-            torch.cuda, "is_current_stream_capturing", lambda captured=is_capturing: captured
-        )
-        assert torch.equal(layer(x), y["GEMM_FAST"])
-    assert failing.call_count == 1
 
 
 def test_what_rounds_weights_is_for_weights_that_fit():

@@ -22,6 +22,7 @@ from gemlite_edu.operators.choose import (
 )
 from gemlite_edu.packing.plain_tiles import PlainTiles
 from gemlite_edu.packing.plane_tiles import best_layout
+from gemlite_lab.bench import measurements
 
 FROZEN = Path(__file__).parent.parent / "frozen" / "choices.json"
 ROWS = (1, 2, 4, 5, 8, 9, 16, 64, 65, 128, 200, 256, 384, 512, 700, 768, 1024, 1025, 4096)
@@ -34,7 +35,7 @@ TYPES = (
     ("bfloat16", "bfloat16", True),
 )
 T4, A100 = Machine((7, 5), 40), Machine((8, 0), 108)
-MACHINES = {"cpu": None, "7.5": T4, "8.0": A100, "9.0": H200, "9.0 graph": H200}
+MACHINES = {"cpu": None, "7.5": T4, "8.0": A100, "9.0": H200}
 GRID = list(product(CODES, SIZES, TYPES, MACHINES))
 
 
@@ -60,7 +61,7 @@ def choices(codes, size, types, machine):
         return None
     keeps_16_bits = layout.nbits is not None and x == y and fits
     operands = layout, getattr(torch, x), getattr(torch, y), keeps_16_bits, MACHINES[machine]
-    problems = [Problem(M, N, *operands, is_captured="graph" in machine) for M in ROWS]
+    problems = [Problem(M, N, *operands) for M in ROWS]
     names = [choose(problem).matmul_type for problem in problems]
     runs = groupby(zip(ROWS, names, strict=True), key=lambda row: row[1])
     return ", ".join(f"{list(run)[-1][0]} {name}" for name, run in runs)
@@ -75,6 +76,18 @@ def test_the_choice_is_what_was_measured_to_be_good(machine):
     assert {name: choice for name, choice in found.items() if choice} == {
         name: choice for name, choice in expected.items() if name in problems
     }
+
+
+def test_up_to_its_rows_the_fused_product_was_always_sooner_than_dense_weights():
+    """So no estimate has to choose between them."""
+    rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
+    took = {(row.kernel, row.weights, row.M, row.N, row.K): row.p50_us for row in rows}
+    both = [
+        (us, took["gemm_a16wn_fast", *problem])
+        for (kernel, *problem), us in took.items()
+        if kernel == "dequantize_then_cublas" and ("gemm_a16wn_fast", *problem) in took
+    ]
+    assert len(both) >= 57 and all(fused < dense for dense, fused in both)
 
 
 def test_the_last_rule_takes_what_no_other_does():
@@ -98,10 +111,11 @@ def test_limits_are_what_the_rules_choose(fits, machine):
 
 
 def test_codes_that_torch_alone_makes_dense_stay_fused():
-    """The estimates of dense weights are those of a Triton kernel, which reads no levels."""
+    """Triton makes integers dense sooner, but reads no levels."""
     operands = best_layout(4, 8192, 128), torch.float16, torch.float16, True, H200
-    integers = Problem(1024, 3072, *operands)
+    integers = Problem(1025, 3072, *operands)
     levels = integers._replace(decoders=Coding.of(NF4).decoders)
+    assert choose(integers._replace(M=1024)).matmul_type == "GEMM_FAST"
     assert choose(integers).matmul_type == "DEQUANTIZE"
     assert choose(levels).matmul_type == "GEMM_FAST"
     assert limits(levels) == ((4, "GEMV_FAST"), (None, "GEMM_FAST"))

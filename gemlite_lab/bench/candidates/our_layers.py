@@ -70,10 +70,9 @@ def _prepare_mixed_mm(weights, problem):
 def _choices():
     """{problem: matmul type}: what the layer chooses on an H200 for a grid of problems."""
     chosen = {}
-    for M, N, K, nbits, is_captured in product(_ROWS, _SIZES, _SIZES, _WIDTHS, (False, True)):
+    for M, N, K, nbits in product(_ROWS, _SIZES, _SIZES, _WIDTHS):
         of_layer = best_layout(nbits, K, 128), torch.float16, torch.float16, True, H200
-        problem = Problem(M, N, *of_layer, is_captured)
-        chosen[M, N, K, nbits, is_captured] = choose(problem).matmul_type
+        chosen[M, N, K, nbits] = choose(Problem(M, N, *of_layer)).matmul_type
     return chosen
 
 
