@@ -24,7 +24,7 @@ from gemlite_edu.runners import cuda
 from gemlite_lab.bench import measurements
 
 GROUP_SIZE = 128
-PROBLEMS = ((1, 4096, 4096), (16, 4096, 4096), (1024, 3072, 8192))  # (rows of x, N, K)
+PROBLEMS = ((1, 4096, 4096), (16, 4096, 4096), (2048, 3072, 8192))  # (rows of x, N, K)
 _CALLS, _TURNS = 200, 51  # the GPU's queue holds about a thousand launches
 
 
@@ -89,7 +89,7 @@ def cuda_parts(operands):
 
 
 def launch_of(run):
-    """(launch, pointers) of a call, and the tensors they point to: y and the image of x."""
+    """(launch, pointers) of a call, and the tensors they point to: y, and a scratch if any."""
     kept, new_empty = [], torch.Tensor.new_empty
 
     def keep(*arguments, **options):

@@ -13,17 +13,18 @@ from gemlite_edu.kernels.plan import WARP_SIZE, WHOLE_ROW, Launch, Plan
 
 LEAST_PART = 32  # of the codes of a step, those that share a scale
 N_TILE = 8  # outputs whose scales fill whole 16-byte pieces of a bulk copy
-LONGEST_K = 2**26  # so that the kernel that arranges x can count threads in 32 bits
+LONGEST_K = 2**26  # far beyond a W that fits a GPU: steps and threads are counted in 32 bits
 
 _BRINGERS = 4  # producer warps: two for weights, one for x, one for the flag of what a block leaves
 _BARRIER_BYTES = 16  # of a stage
+_STAGE_ALIGNMENT, _BOX_ALIGNMENT = 128, 1024  # of a stage, and of one with boxes of x
 _LEFT_BYTES = 8  # the barrier for what a block leaves
 _MOST_STAGES = 16
 _ROWS_OF_MMA = 16  # up to 16 rows of x use mma.sync, which needs sums of x; more rows use wgmma
 _FEW_ROWS = 32  # up to 32 rows have separate memory for sums
-_ARRANGE_THREADS, _CODES_OF_A_THREAD = 128, 8  # of x
+_ARRANGE_THREADS, _NUMBERS_OF_A_THREAD = 128, 8  # of x
 
-_LOWERING = 40_000  # of a cost: what the launch takes that lowers flags, a microsecond
+_LOWERING = 40_000  # added to a cost for the launch that lowers flags
 
 # How many blocks may share out a tile: those of a cluster, those that leave sums in memory.
 _CLUSTERS, _SHARERS = (1, 2, 4), tuple(range(1, 9))
@@ -98,20 +99,17 @@ def plan_gemm(M, N, K, types, weights, machine):
         )
     if K > LONGEST_K:
         raise ValueError(f"K may be up to {LONGEST_K}, got {K}: split K over calls")
-    cut = best_cut(M, N, K, types, weights, machine)
+    cut = _best_cut(M, N, K, types, weights, machine)
     product = cut.product(M, N, K, types, weights, machine)
     if cut.rows == _ROWS_OF_MMA:
         return Plan((_arrange(M, K, weights), product), _image_halves(M, K, weights))
     if not cut.is_even:
         return Plan((product,), scratch_halves=0)
     blocks, _ = product.grid
-    lower = Launch(
-        (1, 1), WARP_SIZE, 0, (blocks,), starts_early=True, text="lower_flags", entry="lower"
-    )
-    return Plan((lower, product), blocks * cut.left_bytes // 2)
+    return Plan((_lower(blocks), product), blocks * cut.left_bytes // 2)
 
 
-def best_cut(M, N, K, types, weights, machine):
+def _best_cut(M, N, K, types, weights, machine):
     """The cheapest `_Cut` for a problem that `plan_gemm` accepts."""
     steps = K // weights.step
     cuts = [
@@ -245,7 +243,7 @@ class _Cut(NamedTuple):
         sums_of_x = 4 * (weights.step // weights.part) if self.rows == _ROWS_OF_MMA else 0
         used = self.rows * (2 * weights.step + sums_of_x)
         used += self.block_n * (weights.step * weights.nbits // 8 + scales)
-        alignment = 128 if self.rows == _ROWS_OF_MMA else 1024
+        alignment = _STAGE_ALIGNMENT if self.rows == _ROWS_OF_MMA else _BOX_ALIGNMENT
         return -(-used // alignment) * alignment
 
     def product(self, M, N, K, types, weights, machine):
@@ -277,9 +275,15 @@ def _arrange(M, K, weights):
     """The `Launch` that makes an image of x for the blocks of 16 rows."""
     rows = _ROWS_OF_MMA
     defines = {"ROWS": rows, "TILE_K": weights.step, "PART": weights.part}
-    grid = rows * K // (_CODES_OF_A_THREAD * _ARRANGE_THREADS), -(-M // rows)
+    grid = rows * K // (_NUMBERS_OF_A_THREAD * _ARRANGE_THREADS), -(-M // rows)
     about = dict(starts_early=True, text="arrange_for_mma", entry="arrange")
     return Launch(grid, _ARRANGE_THREADS, 0, (M, K), defines, **about)
+
+
+def _lower(flags):
+    """The `Launch` that lowers so many flags."""
+    about = dict(starts_early=True, text="lower_flags", entry="lower")
+    return Launch((1, 1), WARP_SIZE, 0, (flags,), **about)
 
 
 def _image_halves(M, K, weights):

@@ -63,8 +63,8 @@ class ReadyLaunch:
     """A prepared launch that needs only the tensors' pointers; several threads may call it.
 
     library: from `build_kernel`. launch: a `Launch`. device: a torch.device with an index.
-    behind: a `ReadyLaunch` that the same call launches first. It reads its first tensor and writes
-    its second one, which this launch reads. A call then takes the pointers of those two tensors,
+    behind: a `ReadyLaunch` that the same call launches first. It takes two tensors and writes the
+    second one, which is the first of this launch. A call then takes the pointers of those two,
     followed by the other tensors of this launch.
     """
 

@@ -21,7 +21,8 @@ _TERMS = ("channel_scales", "token_scales", "bias")  # finish y, behind the sums
 class Program:
     """The CUDA text `name` with the learner's `replace` {hole: text}, built when first needed.
 
-    A plan may also launch other texts, which prepare x or add up; `replace` does not apply to them.
+    A plan may also launch other texts, which prepare a scratch or add up sums; `replace` does not
+    apply to them.
     time_limit: seconds of processor time after which the simulator stops a kernel.
     """
 

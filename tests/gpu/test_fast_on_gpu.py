@@ -63,6 +63,7 @@ MODELS = [
 FEW_ROWS, MANY_ROWS = (1, 2, 4, 8, 24), (3, 7, 16, 24, 48, 64, 100, 256, 300, 1024)
 MANY_RUNS = [(*kernel, 5000, 4) for kernel in GEMVS]
 MANY_RUNS += [(*kernel, 4096, M) for kernel in PRODUCTS for M in (16, 100)]
+MANY_RUNS += [(*kernel, 11008, 1024) for kernel in PRODUCTS]  # blocks leave each other sums
 
 
 def usual(name, nbits, x_dtype, M):

@@ -264,7 +264,7 @@ def test_it_compiles_without_spills(build, said):
 @pytest.mark.parametrize("build", WITH_A_SPILL, ids=str)
 def test_it_compiles_with_the_spills_that_its_page_tells(build, said):
     stores, loads = map(int, re.findall(r"(\d+) bytes spill", said[build, WITH_WGMMA]))
-    assert 0 < stores <= MOST_BYTES_SPILLED and loads > 0
+    assert 0 < stores <= MOST_BYTES_SPILLED and 0 < loads <= 2 * MOST_BYTES_SPILLED
 
 
 @pytest.mark.parametrize("build", OF_EIGHT_ROWS, ids=str)

@@ -63,6 +63,7 @@ _COPY_MISTAKES = {
     "from": "copies {size} bytes asynchronously from an address that is no multiple of {size}",
     "bulksize": "makes a bulk copy of {size} bytes: its size is a multiple of 16",
     "bulkto": "makes a bulk copy to an address that is no multiple of 16",
+    "boxto": "copies a box of a matrix to an address that is no multiple of 1024",
     "bulkfrom": "makes a bulk copy from an address that is no multiple of 16",
     "bulknotshared": "makes a bulk copy to {size} bytes that are not all in shared memory",
     "bulknotglobal": "makes a bulk copy from an address that is not in global memory",

@@ -8,14 +8,12 @@ from gemlite_edu.kernels.errors import KernelFault
 
 ROWS, M, K = 16, 21, 192  # of a box; of a matrix whose second row of boxes ends early
 BOX_K = 64
-BULK_COPIES = sources.expand("arrange_for_mma").partition('#line 1 "tensor_core.cuh"')[0]
-BOXES = sources.read("row_boxes.cuh").replace('#include "bulk_copies.cuh"', "")
+BOXES = sources.expand_header("row_boxes.cuh")
 
 
-def run(launch, *, row=0, k=0, bytes_of_a_box="16 * 128", of_m=M):
+def run(launch, *, row=0, k=0, bytes_of_a_box="16 * 128", of_m=M, to="box"):
     """y (ROWS, BOX_K): what a box at (row, k) brings to shared memory, in its order there."""
     text = f"""
-    {BULK_COPIES}
     {BOXES}
     __global__ void kernel(const half* x, half* y) {{
       __shared__ __align__(1024) uint4 box[16 * 8];
@@ -23,7 +21,7 @@ def run(launch, *, row=0, k=0, bytes_of_a_box="16 * 128", of_m=M):
       if (threadIdx.x == 0) {{
         barrier_init(&full, 1);
         barrier_arrive_expecting(&full, {bytes_of_a_box});
-        copy_box<16>(box, x, {{{row}, {k}, {of_m}, {K}}}, &full);
+        copy_box<16>({to}, x, {{{row}, {k}, {of_m}, {K}}}, &full);
       }}
       __syncthreads();
       barrier_wait(&full, 0);
@@ -56,3 +54,15 @@ def test_a_box_counts_the_bytes_of_rows_that_are_not_there(launch):
 def test_a_box_of_rows_beyond_the_tensor_is_refused(launch):
     with pytest.raises(KernelFault, match="bulk copy of 128 bytes that are not all in the tensor"):
         run(launch, row=16, of_m=M + 1)
+
+
+@pytest.mark.parametrize(
+    "to, told",
+    [
+        ("box + 8", "copies a box of a matrix to an address that is no multiple of 1024"),
+        ("box + 64", "bulk copy to 2048 bytes that are not all in shared memory"),
+    ],
+)
+def test_a_box_that_does_not_fit_where_it_goes_is_refused(launch, to, told):
+    with pytest.raises(KernelFault, match=told):
+        run(launch, to=to)

@@ -27,7 +27,7 @@ CONSUMERS = """
 
 
 def text(*statements):
-    header = sources.expand("arrange_for_mma").partition('#line 1 "tensor_core.cuh"')[0]
+    header = sources.expand_header("bulk_copies.cuh")
     body = "\n".join(statements)
     return f"""{header}
     __global__ void kernel(const float* x, float* y) {{

@@ -5,7 +5,7 @@
 //   x_sums  (TILE_K / PART, ROWS) float        behind it: of x over each part; zeros beyond M
 //
 // Grid (ROWS * K / 8 / THREADS, ceil(M / ROWS)); a thread takes 8 k of a row.
-#include "bulk_copies.cuh"
+#include "early.cuh"
 #include "tensor_core.cuh"
 
 constexpr int CHUNK = 8, THREADS = 128, CHUNKS = TILE_K / CHUNK;  // of a row in a step

@@ -4,8 +4,8 @@
 //   y[m, n] = sum of scales[i, n] * (W_q[n, k] - zeros[i, n]) * x[m, k]
 //
 //   scratch        with 16 ROWS the image of x that arrange_for_mma.cu makes; with IS_EVEN the flags that
-//                  lower_flags.cu lowers, and room for what blocks leave to each other
-//   x              (M, K)       half; 16 ROWS read its image instead
+//                  lower_flags.cu lowers, and room for what blocks leave to each other; else null
+//   x              (M, K)       half; with 16 ROWS the kernel reads its image instead
 //   W_packed       (N, K)       words of packing/plane_tiles.py or piece_tiles.py; N a multiple of 8
 //   scales, zeros  (groups, N)  SCALE_T, ZERO_T; a MODE without one leaves it out
 //   levels         (count)      float, null if the text in prepare_pairs takes none

@@ -135,7 +135,8 @@ __device__ inline void bring_weights(Shared& shared, Range left, const Problem& 
   }
 }
 
-// The kernel before may still run: it writes x or its image, and none of the weights.
+// Whoever writes x or its image may still run, and writes none of the weights. If lower_flags.cu comes
+// between, it ends only after that kernel.
 __device__ inline void bring_x(Shared& shared, Range left, const Problem& of, const Operands& from) {
   wait_for_kernel_before();
   Part part;

@@ -3,7 +3,7 @@
 #pragma once
 #include "wgmma.cuh"
 
-// For bindings.cu: the second parameter, x, is a map.
+// For bindings.cu: the second parameter, x, is a map. sizes: M, N and K.
 #define MAPPED_PARAMETER 1
 #ifdef __CUDACC__
 inline cudaError_t map_parameter(RowMap& map, int64_t x, const int64_t* sizes) {
@@ -12,6 +12,7 @@ inline cudaError_t map_parameter(RowMap& map, int64_t x, const int64_t* sizes) {
 #endif
 
 static_assert(TILES == 1 && WARPS_N % 4 == 0, "four warps make 64 rows of W for a wgmma");
+static_assert(TILE_K % BOX_K == 0 && ROWS % 8 == 0 && ROWS <= 256, "a step of x is whole boxes");
 constexpr int BUFFERS = ROWS == 128 && WORKERS == 16 ? 2 : 4;  // planes that wgmma reads at once
 
 __device__ inline void bring_rows(uint4* to, const Operands& from, int row_block, int place,
@@ -33,14 +34,14 @@ __device__ inline RowWords words_for_wgmma(const uint4* words, int row) {
   for (int i = 0; i < FOURS; ++i) {
     const uint4* four = &words[(i * BLOCK_N + row) * 4];
     if (REST == 0) {
-      // Of four rows, two read their last neighbours first: so all are in banks of their own.
+      // Lanes of rows 2 and 3 of every four read the upper half first, so that no banks conflict.
       const int last = row / 2 % 2;
       const uint2* twos = reinterpret_cast<const uint2*>(four);
       const uint2 first_read = twos[last * 4 + t], then_read = twos[(1 - last) * 4 + t];
       const uint2 lower = last ? then_read : first_read, upper = last ? first_read : then_read;
       own.fours[i] = make_uint4(lower.x, lower.y, upper.x, upper.y);
     } else {
-      const int is_odd = t % 2;  // odd lanes read the upper one first: no two read the same
+      const int is_odd = t % 2;  // odd lanes read the upper word first, for the same reason
       const uint4 first = four[is_odd * 2 + t / 2], second = four[(1 - is_odd) * 2 + t / 2];
       own.fours[i] = is_odd ? make_uint4(second.y, first.y, second.w, first.w)
                             : make_uint4(first.x, second.x, first.z, second.z);

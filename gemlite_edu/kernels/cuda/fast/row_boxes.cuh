@@ -9,7 +9,7 @@
 
 constexpr int BOX_K = 64, BOX_PIECES = 8, BOX_ALIGNMENT = 1024;
 
-// Where a box begins, and the sizes of the matrix.
+// Where a box begins, and the sizes of the matrix, which the simulator needs beside a map.
 struct Box {
   int row, k, M, K;
 };
@@ -28,6 +28,7 @@ inline cudaError_t map_rows(RowMap& map, int64_t matrix, int64_t M, int64_t K) {
     const cudaError_t error = cudaGetDriverEntryPointByVersion(
         "cuTensorMapEncodeTiled", &encode, 12000, cudaEnableDefault, &found);
     if (error != cudaSuccess) return error;
+    if (found != cudaDriverEntryPointSuccess) return cudaErrorNotSupported;
   }
   const cuuint64_t sizes[] = {static_cast<cuuint64_t>(K), static_cast<cuuint64_t>(M)};
   const cuuint64_t row_bytes[] = {static_cast<cuuint64_t>(K) * 2};

@@ -21,8 +21,8 @@ __device__ inline void group_hold(half2& pair) {
   asm volatile("" : "+r"(reinterpret_cast<uint32_t&>(pair))::"memory");
 }
 
-// B, in boxes of row_boxes.cuh: counted in 16 bytes of shared memory. The rank in a cluster is left
-// out, and all lanes hold the same, so that the compiler may know it.
+// Where B lies: counted in 16 bytes of shared memory. The rank in a cluster is left out, and all lanes
+// hold the same, so that the compiler may know it.
 using GroupOperand = uint32_t;
 __device__ inline GroupOperand group_operand(const uint4* shared) {
   return __shfl_sync(FULL_WARP, (shared_address(shared) & 0x3FFFF) / 16, 0);
@@ -43,8 +43,9 @@ __device__ inline GroupOperand group_operand(const uint4* shared) {
                : SUMS_##rows(c)                                                     \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 
-// c += A b for 64 rows of A, `rows` columns of b, and the 16 k of a plane. The pieces of a box lie as
-// wgmma's swizzle of 128 bytes (1 << 62) has them; its next eight columns are 1024 bytes on.
+// c += A b for 64 rows of A, `rows` columns of b, and the 16 k of a plane; b: boxes of row_boxes.cuh.
+// Their pieces lie as wgmma's swizzle of 128 bytes (1 << 62) has them, and eight columns take 1024
+// bytes. This layout ignores the other stride (1 << 16).
 template <int rows>
 __device__ inline void group_multiply_add(float (*c)[4], const half2* weights, GroupOperand boxes,
                                           int plane) {

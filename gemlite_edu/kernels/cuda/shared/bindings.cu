@@ -35,7 +35,7 @@ static cudaError_t launch_here(const Launch& launch, int64_t stream, const int64
     const int64_t* from = i < first_integer ? &pointers[i] : &launch.integers[i - first_integer];
     arguments[i] = const_cast<int64_t*>(from);
   }
-#ifdef MAPPED_PARAMETER  // of this tensor the kernel takes a map, which its text makes
+#ifdef MAPPED_PARAMETER  // the kernel takes a map in place of this tensor; map_parameter, in its text, makes it
   CUtensorMap map;
   const cudaError_t mapped = map_parameter(map, pointers[MAPPED_PARAMETER], launch.integers);
   if (mapped != cudaSuccess) return mapped;

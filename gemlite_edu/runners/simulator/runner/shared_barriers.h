@@ -96,11 +96,13 @@ inline const char* mistake_in_bulk_copy(const void* to, const void* from, int by
   return is_inside ? nullptr : "bulkoutside";
 }
 
+[[noreturn]] inline void report_bulk_copy(const char* mistake, int bytes) {
+  report("copy %s %d 0 %u %u %d", mistake, bytes, sim_here.block_index.x, sim_here.block_index.y,
+         block->current);
+}
+
 inline void check_bulk_copy(const void* to, const void* from, int bytes) {
-  if (const char* mistake = mistake_in_bulk_copy(to, from, bytes)) {
-    report("copy %s %d 0 %u %u %d", mistake, bytes, sim_here.block_index.x,
-           sim_here.block_index.y, block->current);
-  }
+  if (const char* mistake = mistake_in_bulk_copy(to, from, bytes)) report_bulk_copy(mistake, bytes);
 }
 
 inline void deliver_bytes(uint64_t* barrier, int bytes) {
@@ -115,16 +117,21 @@ inline void bulk_copy(void* to, const void* from, int bytes, uint64_t* barrier) 
   deliver_bytes(barrier, bytes);
 }
 
-// Copies a box of `rows` rows of 128 bytes, whose 16-byte pieces i of row r go to i ^ r % 8. The first
-// `there` rows come from `from` on, `stride` bytes apart; the others are zeros.
+// Copies a box of `rows` rows of 128 bytes, 1 or more of which are `there`, `stride` bytes apart from
+// `from` on; the others are zeros. Piece i of row r, 16 bytes, goes to place i ^ r % 8: a GPU takes r
+// from the address, so a box begins at a multiple of 1024.
 inline void copy_box(unsigned char* to, const unsigned char* from, int there, int rows, size_t stride,
                      uint64_t* barrier) {
   constexpr size_t PIECES = 8, ROW = PIECES * BULK_UNIT;
-  for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
-    const bool is_there = row < static_cast<size_t>(there);
+  const char* mistake = reinterpret_cast<uintptr_t>(to) % (PIECES * ROW) ? "boxto"
+                        : !is_shared(to, rows * ROW)                      ? "bulknotshared"
+                                                                          : nullptr;
+  if (mistake) report_bulk_copy(mistake, rows * static_cast<int>(ROW));
+  for (int row = 0; row < rows; ++row) {
+    const bool is_there = row < there;
     if (is_there) check_bulk_copy(to + row * ROW, from + row * stride, ROW);
     for (size_t piece = 0; piece < PIECES; ++piece) {
-      unsigned char* place = to + row * ROW + (piece ^ row % PIECES) * BULK_UNIT;
+      unsigned char* place = to + row * ROW + (piece ^ static_cast<size_t>(row) % PIECES) * BULK_UNIT;
       if (is_there) memcpy(place, from + row * stride + piece * BULK_UNIT, BULK_UNIT);
       else memset(place, 0, BULK_UNIT);
     }
