@@ -1,7 +1,7 @@
 // The part of gemm_fast.cuh that multiplies, for 32 rows of x and more: weights are made in half,
 // with their scales and zeros, and go to wgmma from registers; x it finds in shared memory itself.
 #pragma once
-#include "wgmma.cuh"
+#include "wgmma_f16.cuh"
 
 // For bindings.cu: the second parameter, x, is a map. sizes: M, N and K.
 #define MAPPED_PARAMETER 1
