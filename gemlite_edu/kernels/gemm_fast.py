@@ -240,10 +240,11 @@ class _Cut(NamedTuple):
     def stage_bytes(self, types, weights):
         """Bytes of the x, words, scales and zeros of one step."""
         scales = weights.step // weights.part * (types.scales.itemsize + types.zeros.itemsize)
-        sums_of_x = 4 * (weights.step // weights.part) if self.rows == _ROWS_OF_MMA else 0
-        used = self.rows * (2 * weights.step + sums_of_x)
+        x_halves, alignment = self.rows * weights.step, _BOX_ALIGNMENT
+        if self.rows == _ROWS_OF_MMA:
+            x_halves, alignment = _image_halves(self.rows, weights.step, weights), _STAGE_ALIGNMENT
+        used = 2 * x_halves
         used += self.block_n * (weights.step * weights.nbits // 8 + scales)
-        alignment = _STAGE_ALIGNMENT if self.rows == _ROWS_OF_MMA else _BOX_ALIGNMENT
         return -(-used // alignment) * alignment
 
     def product(self, M, N, K, types, weights, machine):

@@ -19,7 +19,7 @@ struct Box {
 
 using RowMap = CUtensorMap;
 
-// Makes a map for boxes of `rows` rows.
+// Makes a map for boxes of `rows` rows. One thread at a time calls it: bindings.cu sees to that.
 template <int rows>
 inline cudaError_t map_rows(RowMap& map, int64_t matrix, int64_t M, int64_t K) {
   static void* encode = nullptr;

@@ -23,7 +23,7 @@ struct Launch {
 using Launcher = int(const Launch*, const int64_t*);
 
 // How much shared memory a block may have is said to the kernel, not to its launch: until that has
-// come, no other thread may say it.
+// come, no other thread may say it. Nor may two threads look up at once what makes a map.
 static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER;
 
 static cudaError_t launch_here(const Launch& launch, int64_t stream, const int64_t* pointers) {
