@@ -42,9 +42,9 @@ _LARGEST_TYPES = Types(FP16, FP16)  # with scales and zeros in float32
 class Case(fast_cases.Case):
     """A case of the fast GEMV, with how the product is cut.
 
-    rows: of x in a block; of outputs it has the first, second or last `width` that there is for
-    those. splits: blocks that share out K for a tile. is_even: if their shape allows it, they form
-    no cluster; with one split, blocks share out the steps of all tiles.
+    rows: of x in a block. width: which of the shapes for so many rows it has, or the last. splits:
+    blocks that share out K for a tile. is_even: if their shape allows it, they form no cluster;
+    with one split, blocks share out the steps of all tiles.
     """
 
     rows: int = 16
@@ -77,7 +77,7 @@ class Case(fast_cases.Case):
         """True if a block has room for steps to come beside those that it multiplies."""
         weights = FastWeights(self.nbits, self.group_size)
         cuts = [replace(self, is_even=is_even).cut() for is_even in (False, True)]
-        return all(cut.is_deep_enough(_LARGEST_TYPES, weights) for cut in cuts)
+        return all(cut.fits(_LARGEST_TYPES, weights) for cut in cuts)
 
     def build(self):
         """A text that differs where the library does."""
@@ -118,7 +118,7 @@ FACTORS = {
     "data": [EXACT, RANDOM, EXTREMES],
     "memory": [PLAIN, T_VIEW, SLICED, UNALIGNED],
     "rows": [16, 32, 64, 128, 256],
-    "width": [0, 1, 2],
+    "width": [0, 1, 2, 3],
 }
 # More steps than stages, with several groups of warps and with one.
 LONG_CASES = [
@@ -162,8 +162,8 @@ def with_room(case):
     )
 
 
-# Of many seeds, this one needs few libraries and the least time in the simulator.
-_WHOLE_TILES = [*all_cases(FACTORS, seed=55), *LONG_CASES, FEW_OUTPUTS]
+# With this seed the cases notice every mistake that test_batch_kernel.py makes.
+_WHOLE_TILES = [*all_cases(FACTORS, seed=54), *LONG_CASES, FEW_OUTPUTS]
 # Of three cases, many blocks share out the steps of all tiles of one, two blocks those of another.
 CASES = [
     replace(case, is_even=i % 3 > 0, machine=(MANY_BLOCKS, FEW_BLOCKS)[i % 3 == 2])

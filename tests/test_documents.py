@@ -266,6 +266,24 @@ def test_how_far_batches_are_from_humming_is_the_record():
     ) in " ".join((ROOT / "docs/benchmarks.md").read_text().split())
 
 
+def test_the_lesson_of_the_layer_says_how_it_compares_with_cublas():
+    measured = measurements.of_squares("NVIDIA H200")
+
+    def from_to(Ms, form):
+        times = [
+            measured["cublas", "W16", N, M].p50_us
+            / measured["gemlite_linear", "W4 g128", N, M].p50_us
+            for N in (4096, 8192, 16384)
+            for M in Ms
+        ]
+        return f"{form(min(times))} to {form(max(times))}"
+
+    lesson = (ROOT / "notebooks/30_linear_layer.ipynb").read_text()
+    few, many = from_to((1, 4, 16), "{:.1f}".format), from_to((1024,), lambda x: f"{100 * x:.0f}")
+    assert f"from M = 1 to 16 it is {few} times as fast as cuBLAS" in lesson
+    assert f"it reaches {many} % of cuBLAS's speed" in lesson
+
+
 def test_how_far_many_rows_are_from_cublas_is_the_record():
     rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
     of = {(r.kernel, r.N, r.K): r for r in rows if r.M == 4096 and not r.transposed}

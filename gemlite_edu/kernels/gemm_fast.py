@@ -24,7 +24,8 @@ _ROWS_OF_MMA = 16  # up to 16 rows of x use mma.sync, which needs sums of x; mor
 _FEW_ROWS = 32  # up to 32 rows have separate memory for sums
 _ARRANGE_THREADS, _NUMBERS_OF_A_THREAD = 128, 8  # of x
 
-_LOWERING = 40_000  # added to a cost for the launch that lowers flags
+# What a step, a tile, and the launch that lowers flags add to a cost.
+_STEP, _TURN, _LOWERING = 4_000, 80_000, 75_000
 
 # How many blocks may share out a tile: those of a cluster, those that leave sums in memory.
 _CLUSTERS, _SHARERS = (1, 2, 4), tuple(range(1, 9))
@@ -32,12 +33,12 @@ _CLUSTERS, _SHARERS = (1, 2, 4), tuple(range(1, 9))
 # {rows of x in a block: ((tiles per warp, warps along N, groups of warps along K), ...)}. The last
 # shape of few rows fits into shared memory whatever a step has: many codes, their scales, a table.
 _SMALL_SHAPE = (1, 8, 1)
-_WIDE_SHAPES = ((1, 4, 4), (1, 8, 2), (1, 16, 1), _SMALL_SHAPE)
+_WIDE_SHAPES = ((1, 4, 2), (1, 8, 2), (1, 16, 1), _SMALL_SHAPE)
 _SHAPES = {
     16: ((1, 4, 4), (1, 8, 2), (2, 8, 2), _SMALL_SHAPE),
     32: _WIDE_SHAPES,
     64: _WIDE_SHAPES,
-    128: ((1, 4, 2), (1, 8, 1), (1, 16, 1)),
+    128: ((1, 4, 2), (1, 8, 1), (1, 12, 1), (1, 16, 1)),
     256: ((1, 8, 1),),
 }
 
@@ -115,9 +116,9 @@ def _best_cut(M, N, K, types, weights, machine):
     cuts = [
         cut
         for cut in _cuts(M, machine.largest_cluster)
-        if cut.is_deep_enough(types, weights) and not (cut.is_even and cut.splits > steps)
+        if cut.fits(types, weights) and not (cut.is_even and cut.splits > steps)
     ]  # a block without steps would leave no sums, and another wait for them
-    return min(cuts, key=lambda cut: cut.cost(M, N, steps, machine.multiprocessors))
+    return min(cuts, key=lambda cut: cut.cost(M, N, K, weights.step, machine.multiprocessors))
 
 
 def _cuts(M, largest_cluster):
@@ -166,9 +167,13 @@ class _Cut(NamedTuple):
         """Outputs (columns of y) per block."""
         return 16 * self.tiles * self.warps_n
 
-    def is_deep_enough(self, types, weights):
-        """True if shared memory has stages to load into while other stages are multiplied."""
-        return self.stages(types, weights) >= 2 * self.warps_k
+    def fits(self, types, weights):
+        """True if a block has stages to load into while others are multiplied, and registers.
+
+        Of a block with 12 warps, a lane has too few registers for a step of 5 or 7 bits.
+        """
+        has_registers = self.warps_n != 12 or weights.nbits not in (5, 7)
+        return has_registers and self.stages(types, weights) >= 2 * self.warps_k
 
     def clusters_at_once(self, multiprocessors):
         """How many clusters run side by side."""
@@ -187,22 +192,24 @@ class _Cut(NamedTuple):
         """Number of tiles of y."""
         return -(-N // self.block_n) * -(-M // self.rows)
 
-    def cost(self, M, N, steps, multiprocessors):
+    def cost(self, M, N, K, step_codes, multiprocessors):
         """(cost, -block size): the smallest pair belongs to the fastest cut on an H200, or nearly.
 
-        A step costs its products, and the time to load and decode their operands. Each tile that
-        a block works on adds a start and an end, and sums that go to another block cost time too.
-        The constants are fitted to measured times.
+        A step costs its products; as much as 96 more rows of x would cost, for decoding; as much
+        as 24 more outputs, for loading x; and a wait at its start, in which other groups of warps
+        work. Each tile that a block works on adds a start and an end, and sums that go to another
+        block cost time too. The constants are fitted to measured times.
         """
-        step, turn = (self.block_n + 16) * (self.rows + 80), 150_000
-        size = self.block_n * self.rows
+        steps, size = K // step_codes, self.block_n * self.rows
+        products = size + 96 * self.block_n + 24 * self.rows
+        step = step_codes * products / 128 + _STEP / self.warps_k
         tiles, blocks = self.tiles_of(M, N), self.blocks(M, N, steps, multiprocessors)
         if self.is_even:
             turns, share = -(-blocks // multiprocessors), -(-tiles * steps // blocks)
-            end = (tiles / blocks + 1) * turn + 6 * self._givers(tiles, blocks) * size
+            end = (tiles / blocks + 1) * _TURN + 8 * self._givers(tiles, blocks) * size
             return turns * (share * step + end) + _LOWERING, -size
         turns = -(-tiles // self.clusters_at_once(multiprocessors))
-        end = turn + 5 * size if self.splits > 1 else turn
+        end = _TURN + 6 * size if self.splits > 1 else _TURN
         return turns * (-(-steps // self.splits) * step + end), -size
 
     def _givers(self, tiles, blocks):

@@ -106,7 +106,9 @@ BATCH_EDGES = [
     dict(
         M=300, N=264, least_K=1536, rows=128, width=1, is_even=True, machine=fast_cases.FEW_BLOCKS
     ),
+    dict(M=130, N=264, least_K=1536, rows=128, width=2, splits=4),
     dict(M=300, N=264, least_K=1536, rows=128, width=2, is_even=True),
+    dict(M=300, N=264, least_K=1536, rows=128, width=3, is_even=True),
 ]
 MMA_EDGES = [
     dict(M=1, N=1, least_K=1, group_size=None),

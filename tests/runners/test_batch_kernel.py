@@ -27,7 +27,7 @@ from gemlite_edu import load
 from gemlite_edu.kernels import sources
 from gemlite_edu.kernels.errors import KernelTextError
 from gemlite_edu.kernels.fast_weights import FastWeights, Types
-from gemlite_edu.kernels.gemm_fast import plan_gemm
+from gemlite_edu.kernels.gemm_fast import _Cut, plan_gemm
 from gemlite_edu.kernels.machine import H200, HOPPER, Machine
 from gemlite_edu.kernels.pair_table import HOLE_BYTES
 from gemlite_edu.numbers.quantize import QuantizedWeight
@@ -76,7 +76,8 @@ EVEN = "even"
         (100, 8192, 8192, 128, 128, 64, 2),
         (256, 4096, 4096, 128, 64, 128, 1),
         (100, 1536, 384, 32, 64, 96, 1),  # rows of x in several blocks, or most would idle
-        (128, 11008, 4096, 128, 128, 86, EVEN),
+        (128, 11008, 4096, 128, 192, 58, 2),
+        (128, 28672, 8192, 128, 256, 112, EVEN),
         (256, 8192, 8192, 256, 128, 64, 2),
         (1024, 8192, 8192, 256, 128, 256, 1),
         (1024, 14336, 4096, 256, 128, 448, EVEN),
@@ -93,7 +94,7 @@ def test_an_h200_is_filled(M, N, K, rows, block_n, tiles, cut):
 
 
 def test_three_blocks_that_are_no_cluster_share_a_tile():
-    launch = plan(128, 5120, 13824).product
+    launch = plan(256, 5120, 13824).product
     assert (launch.defines["SPLITS"], launch.cluster, launch.grid) == (3, 1, (3 * 40, 1))
 
 
@@ -105,7 +106,7 @@ def test_no_more_blocks_share_a_tile_than_it_has_steps():
             assert not defines["IS_EVEN"] or defines["SPLITS"] <= steps
 
 
-@pytest.mark.parametrize("M, blocks", [(100, 120), (1024, 132)])
+@pytest.mark.parametrize("M, blocks", [(256, 120), (1024, 132)])
 def test_blocks_have_room_for_a_flag_and_the_sums_that_they_leave(M, blocks):
     made = plan(M, 5120, 13824)
     (lower, _), defines = made.launches, made.product.defines
@@ -129,6 +130,12 @@ def test_more_rows_are_one_launch_where_no_block_leaves_sums():
 def test_every_launch_starts_early():
     for M in (9, 64, 100):
         assert all(launch.starts_early for launch in plan(M, 5120, 13824).launches)
+
+
+@pytest.mark.parametrize("nbits", WIDTHS)
+def test_12_warps_have_registers_for_codes_of_8_6_4_3_2_and_1_bits(nbits):
+    types, weights = Types(FP16, FP16, FP16, FP16), FastWeights(nbits, 128)
+    assert _Cut(128, 1, 12, 1, splits=1).fits(types, weights) == (nbits not in (5, 7))
 
 
 @pytest.mark.parametrize("nbits", WIDTHS)
