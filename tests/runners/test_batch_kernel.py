@@ -54,6 +54,21 @@ def test_the_claim_is_true(case):
     assert is_true(claim, report), report
 
 
+@pytest.mark.parametrize("case", [*EVERY_WAY, EVERY_LOAD[1], EVERY_END[1]], ids=str)
+def test_a_launch_has_the_shared_bytes_that_the_text_lays_out(case):
+    """The text does not compile with a byte more or less."""
+    last_bytes = "offsetof(Shared, left) + sizeof(Shared::left)"
+
+    def with_bytes(count):
+        struct = "// A barrier knows only whether"
+        return with_text(case, struct, f"static_assert({last_bytes} == {count});\n{struct}")
+
+    count = case.plan().product.shared_bytes
+    inspect(case, with_bytes(count))
+    with pytest.raises(KernelTextError, match="static assertion"):
+        inspect(case, with_bytes(count + 1))
+
+
 # How it is cut
 
 
