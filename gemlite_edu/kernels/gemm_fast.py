@@ -24,7 +24,8 @@ _ROWS_OF_MMA = 16  # up to 16 rows of x use mma.sync, which needs sums of x; mor
 _FEW_ROWS = 32  # up to 32 rows have separate memory for sums
 _ARRANGE_THREADS, _NUMBERS_OF_A_THREAD = 128, 8  # of x
 
-# What a step, a tile, and the launch that lowers flags add to a cost.
+# What a step, a tile, and the launch that lowers flags add to a cost, of which 1 is the product of
+# 128 codes of an output by a row of x.
 _STEP, _TURN, _LOWERING = 4_000, 80_000, 75_000
 
 # How many blocks may share out a tile: those of a cluster, those that leave sums in memory.
@@ -117,7 +118,7 @@ def _best_cut(M, N, K, types, weights, machine):
         cut
         for cut in _cuts(M, machine.largest_cluster)
         if cut.fits(types, weights) and not (cut.is_even and cut.splits > steps)
-    ]  # a block without steps would leave no sums, and another wait for them
+    ]  # a block without steps would leave no sums, and another would wait for them for ever
     return min(cuts, key=lambda cut: cut.cost(M, N, K, weights.step, machine.multiprocessors))
 
 
@@ -140,7 +141,7 @@ def _may_be_even(rows, _tiles, _warps_n, warps_k):
 
 
 def _rows(M):
-    """The possible numbers of rows of x per block: 16 for up to 16 rows, else several choices."""
+    """The possible numbers of rows of x per block: 16 for up to 16 rows, else more of them."""
     if M <= _ROWS_OF_MMA:
         return (_ROWS_OF_MMA,)
     return tuple(rows for rows in _SHAPES if _ROWS_OF_MMA < rows < 2 * M)
@@ -168,9 +169,9 @@ class _Cut(NamedTuple):
         return 16 * self.tiles * self.warps_n
 
     def fits(self, types, weights):
-        """True if a block has stages to load into while others are multiplied, and registers.
+        """True if shared memory holds two steps per group of warps, and registers the codes.
 
-        Of a block with 12 warps, a lane has too few registers for a step of 5 or 7 bits.
+        With 12 warps along N, nvcc spills codes of 5 and 7 bits, and those of 7 were slow.
         """
         has_registers = self.warps_n != 12 or weights.nbits not in (5, 7)
         return has_registers and self.stages(types, weights) >= 2 * self.warps_k
@@ -195,10 +196,11 @@ class _Cut(NamedTuple):
     def cost(self, M, N, K, step_codes, multiprocessors):
         """(cost, -block size): the smallest pair belongs to the fastest cut on an H200, or nearly.
 
-        A step costs its products; as much as 96 more rows of x would cost, for decoding; as much
-        as 24 more outputs, for loading x; and a wait at its start, in which other groups of warps
-        work. Each tile that a block works on adds a start and an end, and sums that go to another
-        block cost time too. The constants are fitted to measured times.
+        A step costs its products. Decoding adds what 96 more rows of x would, loading x what 24
+        more outputs would. Each step adds a wait, too, in which the other groups of warps work.
+        A block has a start and an end for each of its tiles, and for the one that it may begin or
+        end within; and sums that go to another block cost time. The constants are fitted to
+        measured times.
         """
         steps, size = K // step_codes, self.block_n * self.rows
         products = size + 96 * self.block_n + 24 * self.rows
@@ -236,7 +238,7 @@ class _Cut(NamedTuple):
         return 16 * self.row_sums_bytes if self.rows == 64 and self.is_even else 16
 
     def stages(self, types, weights):
-        """Steps that shared memory holds at once, equally many per group; 0 if too few fit."""
+        """Steps that shared memory holds at once, equally many per group; 0 if sums had no room."""
         stage = self.stage_bytes(types, weights)
         limit = shared_bytes_per_block(HOPPER) - weights.hole_bytes
         fit = (limit - self.room_bytes - _LEFT_BYTES) // (stage + _BARRIER_BYTES)

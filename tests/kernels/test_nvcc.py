@@ -170,6 +170,7 @@ OF_THE_FAST_GEMM = [  # bits, M, N, size of groups, mode
     (8, 300, 8192, None, WeightMode.SCALE),
     (1, 64, 4096, 128, WeightMode.SHIFT_SCALE),
     (3, 16, 16384, 32, WeightMode.SHIFT_SCALE),
+    (3, 128, 11008, 32, WeightMode.SHIFT_SCALE),
     (5, 32, 8192, 128, WeightMode.SHIFT_SCALE),
     (6, 256, 8192, None, WeightMode.SCALE),
     (7, 16, 8192, 64, WeightMode.FMA),

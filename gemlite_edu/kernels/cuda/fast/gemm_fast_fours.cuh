@@ -12,7 +12,8 @@ constexpr int AT_ONCE = SPLITS > 1 ? 1 : 2;  // turns of a loop, unrolled: a clu
 
 // Where the room (GIVERS, SHARE / 2, ROWS / 16, 8) has four sums of a lane: of an output, and of rows
 // 16 i + 2 t, + 1, + 8 and + 9 of x. The XOR permutes the eight fours of a line by output: so eight lanes
-// reach all banks, be it with every t of two outputs, or with one t of outputs WIDTH apart.
+// reach all banks, be it with every t of two outputs, or with one t of outputs WIDTH apart. (Only where
+// four blocks share out 192 outputs do some have two t, and two of them meet in a bank.)
 __device__ inline int four_at(int giver, int output, int i, int t) {
   const int eight = (giver * (SHARE / 2) + output / 2) * (ROWS / 16) + i;
   return eight * 8 + ((output % 2 * 4 + t) ^ output / WIDTH % 8);
