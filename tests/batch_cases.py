@@ -148,10 +148,10 @@ FACTORS_ON_A_GPU = FACTORS | {
 def all_cases(factors, seed=0):
     """Every case; another seed combines the values otherwise."""
     for row in pairwise(factors, seed):
-        yield with_room(Case(**row))
+        yield one_that_fits(Case(**row))
 
 
-def with_room(case):
+def one_that_fits(case):
     """The case, with a block of fewer rows or another width where its own does not fit."""
     fewer = [rows for rows in reversed(_SHAPES) if rows <= case.rows]
     blocks = [(rows, width) for rows in fewer for width in (case.width, 1, 2, 0)]

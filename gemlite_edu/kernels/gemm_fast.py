@@ -238,7 +238,10 @@ class _Cut(NamedTuple):
         return 16 * self.row_sums_bytes if self.rows == 64 and self.is_even else 16
 
     def stages(self, types, weights):
-        """Steps that shared memory holds at once, equally many per group; 0 if sums had no room."""
+        """Steps that shared memory holds at once, equally many per group.
+
+        0 if there is no room for one a group, or for the sums that lie there afterwards.
+        """
         stage = self.stage_bytes(types, weights)
         limit = shared_bytes_per_block(HOPPER) - weights.hole_bytes
         fit = (limit - self.room_bytes - _LEFT_BYTES) // (stage + _BARRIER_BYTES)
