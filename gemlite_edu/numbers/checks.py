@@ -130,12 +130,23 @@ def per_group(
         value = value.reshape(1, 1)
     elif groups == 1 and value.shape == (N,):
         value = value.reshape(N, 1)
-    if tuple(value.shape) not in ((1, 1), (N, 1), (N, groups)):
+    if not _is_for(value.shape, N, groups):
         raise ValueError(
             f"{name} must be one number or {form}, got {tuple(value.shape)}"
             + (": a row for each output, a column for each group of group_size" * (groups > 1))
         )
     return value.resolve_neg().expand(shape).contiguous()
+
+
+def _is_for(shape: torch.Size, N: int, groups: int) -> bool:
+    """True for (1, 1), (N, 1) and (N, groups).
+
+    `shape in (...)` would be False while torch.compile keeps a size symbolic.
+    """
+    if len(shape) != 2:
+        return False
+    rows, columns = shape
+    return rows == columns == 1 or (rows == N and (columns == 1 or columns == groups))
 
 
 def _number(name: str, value: Any, dtype: torch.dtype) -> float:

@@ -152,10 +152,20 @@ def test_copies_and_pickles_work_alike(q, x):
     assert torch.equal(pickle.loads(pickle.dumps(mine))(x), mine(x))
 
 
-def test_torch_compile_takes_it_whole(q, x):
+def test_torch_compile_takes_it_whole(fresh_compiler, q, x):
     model = torch.nn.Sequential(GemvLinear.from_quantized(q, bias=torch.ones(40)), torch.nn.ReLU())
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
     assert torch.equal(compiled(x), model(x))
+
+
+def test_torch_compile_takes_layers_of_many_sizes(fresh_compiler):
+    """At the third, torch keeps M and K symbolic."""
+    for M, N, K, group_size in ((2, 24, 64, 32), (2, 40, 192, 64), (3, 48, 256, 64)):
+        W = torch.randn(N, K, generator=torch.Generator().manual_seed(0))
+        linear = GemvLinear.from_quantized(quantize_linear(W, 4, group_size))
+        compiled = torch.compile(linear, fullgraph=True, backend="aot_eager")
+        x = torch.ones(M, K).half()
+        assert torch.equal(compiled(x), linear(x))
 
 
 def test_half_of_a_model_keeps_scales_and_zeros_exact(x):
