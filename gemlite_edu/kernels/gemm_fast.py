@@ -28,6 +28,10 @@ _ARRANGE_THREADS, _NUMBERS_OF_A_THREAD = 128, 8  # of x
 # 128 codes of an output by a row of x.
 _STEP, _TURN, _LOWERING = 4_000, 80_000, 75_000
 
+# The share of multiprocessors that whole tiles may leave idle: an H200 then took 2 to 11% longer
+# where blocks shared out all tiles.
+_LITTLE_IDLE = 0.04
+
 # How many blocks may share out a tile: those of a cluster, those that leave sums in memory.
 _CLUSTERS, _SHARERS = (1, 2, 4), tuple(range(1, 9))
 
@@ -113,13 +117,18 @@ def plan_gemm(M, N, K, types, weights, machine):
 
 def _best_cut(M, N, K, types, weights, machine):
     """The cheapest `_Cut` for a problem that `plan_gemm` accepts."""
-    steps = K // weights.step
+    steps, multiprocessors = K // weights.step, machine.multiprocessors
     cuts = [
         cut
         for cut in _cuts(M, machine.largest_cluster)
         if cut.fits(types, weights) and not (cut.is_even and cut.splits > steps)
     ]  # a block without steps would leave no sums, and another would wait for them for ever
-    return min(cuts, key=lambda cut: cut.cost(M, N, K, weights.step, machine.multiprocessors))
+
+    def rank(cut):
+        gains_nothing = cut.shares_in_vain(M, N, multiprocessors)
+        return gains_nothing, cut.cost(M, N, K, weights.step, multiprocessors)
+
+    return min(cuts, key=rank)
 
 
 def _cuts(M, largest_cluster):
@@ -175,6 +184,16 @@ class _Cut(NamedTuple):
         """
         has_registers = self.warps_n != 12 or weights.nbits not in (5, 7)
         return has_registers and self.stages(types, weights) >= 2 * self.warps_k
+
+    def shares_in_vain(self, M, N, multiprocessors):
+        """True if blocks share out all tiles where whole tiles keep nearly all of the GPU busy.
+
+        Such blocks need the same rows of W at different times, when L2 may have lost them.
+        """
+        tiles = self.tiles_of(M, N)
+        turns = -(-tiles // multiprocessors)
+        is_full = tiles >= (1 - _LITTLE_IDLE) * turns * multiprocessors
+        return self.is_even and self.splits == 1 and is_full
 
     def clusters_at_once(self, multiprocessors):
         """How many clusters run side by side."""

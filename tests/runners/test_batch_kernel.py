@@ -12,6 +12,7 @@ from batch_cases import BATCH, CASES, LONG_CASES, SHARED_CASES, Case
 from fast_cases import (
     EXACT,
     FP16,
+    FRACTIONS,
     RANDOM,
     gets_it_wrong,
     inspect,
@@ -96,6 +97,7 @@ EVEN = "even"
         (256, 8192, 8192, 256, 128, 64, 2),
         (1024, 8192, 8192, 256, 128, 256, 1),
         (1024, 14336, 4096, 256, 128, 448, EVEN),
+        (1024, 16384, 16384, 256, 128, 512, 1),
         (1024, 5120, 13824, 256, 128, 160, EVEN),
     ],
 )
@@ -260,6 +262,11 @@ def many(case):
     return any_case(case) and case.rows in (32, 64)
 
 
+def with_fractions(case):
+    """Of zeros with a fraction, 8 bits leave base no digit."""
+    return case.nbits == 8 and case.rows > 16 and case.zeros == FRACTIONS
+
+
 def several_groups(case):
     return any_case(case) and case.groups > 1
 
@@ -273,9 +280,17 @@ MISTAKES = {
     "the offset left, few rows": (few, "zero + OFFSET)", "zero)"),
     "the offset left, many rows": (many, "if (OFFSET != 0.0f ||", "if (false &&"),
     "zero forgotten, few rows": (few, "zero + OFFSET)", "OFFSET)"),
-    "zero forgotten, many rows": (many, "OFFSET + whole)", "OFFSET)"),
-    "a zero's fraction forgotten": (many, "(whole - zero) * scale", "0.0f"),
-    "a zero's fraction not scaled": (many, "(whole - zero) * scale", "whole - zero"),
+    "zero forgotten, many rows": (many, "? taken : rounded", "? none : offset"),
+    "a zero's fraction forgotten": (
+        with_fractions,
+        "__hmul2_rn(__hsub2_rn(taken, zero), scale)",
+        "none",
+    ),
+    "a zero's fraction not scaled": (
+        with_fractions,
+        "__hmul2_rn(__hsub2_rn(taken, zero), scale)",
+        "__hsub2_rn(taken, zero)",
+    ),
     "the upper row's scale": (any_case, "warp_n + i * 8 +", "warp_n + i / 2 * 8 +"),
     "the first group's scale": (several_groups, "place * PARTS + i;", "i;"),
     "another column's sum": (few, "threadIdx.x % 4 * 2 + c % 2]", "threadIdx.x % 4 * 2]"),
@@ -285,8 +300,8 @@ MISTAKES = {
     "one plane of x": (few, "is_second = plane % 2 == 1", "is_second = false"),
     "the next plane of x": (many, "weights, x, plane)", "weights, x, plane + 1)"),
     "another box of x": (many, "place * TILE_K + i, of.M", "place * TILE_K, of.M"),
-    "pairs of other neighbours": (many, "[last * 4 + t], then", "[last * 4 + 3 - t], then"),
-    "banks exchanged": (many, "last ? then_read : first_read,", "first_read,"),
+    "pairs of other neighbours": (many, "* OTHER_HALF + t :", "* OTHER_HALF + 3 - t :"),
+    "banks exchanged": (many, "lower = is_swapped ? then : first,", "lower = first,"),
     "one bit less": (any_case, "<< W_NBITS) - 1u", "<< W_NBITS - 1) - 1u"),
     "code beside its place": (any_case, "place = 8 - W_NBITS;", "place = 7 - W_NBITS;"),
     "the last output left out": (
@@ -310,7 +325,7 @@ MISTAKES = {
     "a group of warps left out": (few, "giver < GIVERS; ++giver", "giver < 1; ++giver"),
     "full stages not waited for": (
         any_case,
-        "barrier_wait(&shared.full[step % STAGES]",
+        "barrier_wait(&shared.full[of.stage]",
         "(void)(0",
     ),
     "a stage never given back": (any_case, "if (done >= begin && done != kept)", "if (false)"),
@@ -328,7 +343,7 @@ MISTAKES = {
     ),
     "the last stage never given back": (
         shared_out,
-        "== own.group) give_back(shared, kept)",
+        "== own.group) give_back(shared, turn_of(kept))",
         "< 0) {}",
     ),
     "x never announced": (any_case, "barrier_arrive_expecting(full, X_BYTES);", ""),

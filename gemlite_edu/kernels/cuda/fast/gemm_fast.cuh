@@ -26,6 +26,7 @@
 #include "copies.cuh"
 #include "levels.cuh"
 #include "meeting.cuh"
+#include "once.cuh"
 #include "registers.cuh"
 #include "tensor_core.cuh"
 #include "weight_modes.cuh"
@@ -109,19 +110,24 @@ __device__ inline Worker own_worker() {
 }
 
 // Adds up the products of the block's steps begin to end - 1, of which each group takes its own. Gives
-// back their stages but that of step `kept`.
-__device__ inline void add_part(Shared& shared, int begin, int end, int kept, Worker own,
+// back their stages but that of step `kept`. Whatever can be made before the loop is, since a step of few
+// rows takes as long as the instructions that a scheduler issues for it.
+__device__ inline void add_part(Shared& given, int begin, int end, int kept, Worker own,
                                 Totals& totals) {
-  Pending pending;
+  Shared& shared = addressed_once(given);
+  Lane lane = lane_at(given, own.warp_n);
   int step = first_of_group(begin, own.group);
+  Turn turn = turn_of(step), last = turn;
   for (; step < end; step += WARPS_K) {
-    add_step(full_stage(shared, step), own.warp_n, totals, pending);
+    add_step(full_stage(shared, turn), turn.stage, lane, totals);
     const int done = step - LAG * WARPS_K;
-    if (done >= begin && done != kept) give_back(shared, done);
+    if (done >= begin && done != kept) give_back(shared, LAG == 0 ? turn : last);
+    last = turn;
+    turn = turn.next();
   }
   settle(totals);
-  const int last = step - WARPS_K;
-  if (LAG == 1 && last >= begin && last != kept) give_back(shared, last);
+  const int left = step - WARPS_K;
+  if (LAG == 1 && left >= begin && left != kept) give_back(shared, last);
 }
 
 #include "gemm_fast_finish.cuh"

@@ -95,14 +95,14 @@ __device__ inline void add_left(Shared& shared, int begin, int kept, int givers,
   for (int giver = 0; giver < givers; ++giver) {
     #pragma unroll
     for (int first = 0; first < LANE_FOURS; first += STEP_FOURS, step += WARPS_K) {
-      const float4* from = reinterpret_cast<const float4*>(&full_stage(shared, step));
+      const float4* from = reinterpret_cast<const float4*>(&full_stage(shared, turn_of(step)));
       #pragma unroll
       for (int i = first; i < first + STEP_FOURS; ++i) {
         const float4 given = from[(i - first) * GROUP_THREADS + threadIdx.x % GROUP_THREADS];
         float* four = totals[i / COLUMNS][i % COLUMNS];
         four[0] += given.x, four[1] += given.y, four[2] += given.z, four[3] += given.w;
       }
-      if (step != kept) give_back(shared, step);
+      if (step != kept) give_back(shared, turn_of(step));
     }
   }
 }

@@ -2,8 +2,12 @@
 // their offset. What they add up meets scale, zero and the sums of x in fp32, once for each part.
 #pragma once
 
+struct Lane {
+  int warp_n;
+};
+__device__ inline Lane lane_at(const Shared&, int warp_n) { return {warp_n}; }
+
 // Products are there when add_step returns.
-struct Pending {};
 constexpr int LAG = 0;
 __device__ inline void settle(Totals&) {}
 
@@ -39,7 +43,8 @@ __device__ inline void add_part(const Stage& from, int part, int warp_n, const T
 }
 
 // Adds a step's share to totals.
-__device__ inline void add_step(const Stage& from, int warp_n, Totals& totals, Pending&) {
+__device__ inline void add_step(const Stage& from, int, const Lane& lane, Totals& totals) {
+  const int warp_n = lane.warp_n;
   const int g = threadIdx.x % WARP_SIZE / 4, t = threadIdx.x % 4;
   RowWords words[TILES * 2];
   load_words(from.words, warp_n, words);

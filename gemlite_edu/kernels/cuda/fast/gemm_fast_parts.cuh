@@ -80,7 +80,7 @@ __device__ inline void multiply_parts(Shared& shared, Range range, const Problem
       if (left_steps > 0) add_left(shared, end, kept, givers, own.group, totals);
       finish_tile(shared.room_over(kept % STAGES), part, totals, to, own);
     }
-    if (kept % WARPS_K == own.group) give_back(shared, kept);
+    if (kept % WARPS_K == own.group) give_back(shared, turn_of(kept));
   }
 }
 

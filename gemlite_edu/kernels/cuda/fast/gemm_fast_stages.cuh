@@ -93,13 +93,25 @@ __device__ inline Stage& empty_stage(Shared& shared, int step) {
   return shared.stages[step % STAGES];
 }
 
+// The stage of a step, and which of the stage's phases it is.
+struct Turn {
+  int stage, phase;
+
+  // That of the next step of the same group.
+  __device__ Turn next() const {
+    const int after = stage + WARPS_K;
+    return after < STAGES ? Turn{after, phase} : Turn{after - STAGES, phase + 1};
+  }
+};
+__device__ inline Turn turn_of(int step) { return {step % STAGES, step / STAGES}; }
+
 // Workers wait for the stage of a step to be full, and give it back. A step is its group's alone.
-__device__ inline const Stage& full_stage(Shared& shared, int step) {
-  barrier_wait(&shared.full[step % STAGES], step / STAGES);
-  return shared.stages[step % STAGES];
+__device__ inline const Stage& full_stage(Shared& shared, Turn of) {
+  barrier_wait(&shared.full[of.stage], of.phase);
+  return shared.stages[of.stage];
 }
-__device__ inline void give_back(Shared& shared, int step) {
-  barrier_arrive(&shared.empty[step % STAGES]);
+__device__ inline void give_back(Shared& shared, Turn of) {
+  barrier_arrive(&shared.empty[of.stage]);
 }
 __device__ inline int first_of_group(int begin, int group) {
   return begin + (group + WARPS_K - begin % WARPS_K) % WARPS_K;

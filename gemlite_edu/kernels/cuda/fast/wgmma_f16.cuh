@@ -25,15 +25,17 @@ __device__ inline void group_hold(half2& pair) {
 
 // c += A b for 64 rows of A, `rows` columns of b, and the 16 k of a plane; b: boxes of row_boxes.cuh.
 // Their pieces lie as wgmma's swizzle of 128 bytes (1 << 62) has them, and eight columns take 1024
-// bytes. This layout ignores the other stride (1 << 16).
+// bytes. This layout ignores the other stride (1 << 16). Of all that only `place` differs by plane, and
+// only its lower word: an instruction makes it.
 template <int rows>
 __device__ inline void group_multiply_add(float (*c)[4], const half2* weights, GroupOperand boxes,
                                           int plane) {
   const uint32_t a[] = {as_bits(weights[0]), as_bits(weights[1]), as_bits(weights[2]),
                         as_bits(weights[3])};
   constexpr int PLANES_OF_A_BOX = BOX_K / 16;
-  const int place = boxes + plane / PLANES_OF_A_BOX * (BOX_PIECES * rows) + plane % PLANES_OF_A_BOX * 2;
-  const uint64_t b = 1ull << 62 | static_cast<uint64_t>(1024 / 16) << 32 | (1 << 16 | place);
+  const uint32_t place = (boxes | 1u << 16) + plane / PLANES_OF_A_BOX * (BOX_PIECES * rows) +
+                         plane % PLANES_OF_A_BOX * 2;
+  const uint64_t b = 1ull << 62 | static_cast<uint64_t>(1024 / 16) << 32 | place;
   if constexpr (rows == 32) {
     WGMMA(32, ONES, "%10, %11, %12, %13, %14, %15}, {%16, %17, %18, %19}, %20");
   } else if constexpr (rows == 64) {
