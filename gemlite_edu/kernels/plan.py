@@ -78,8 +78,11 @@ class Plan(NamedTuple):
 
 
 def check_sizes(M: int, N: int, K: int) -> None:
-    """Raise ValueError if a size does not fit into a kernel's ints."""
-    if any(size > LONGEST for size in (M, N, K)):
+    """Raise ValueError if a size does not fit into a kernel's ints.
+
+    A size that torch keeps symbolic has no largest number yet, and must not get one here.
+    """
+    if any(isinstance(size, int) and size > LONGEST for size in (M, N, K)):
         raise ValueError(f"M, N and K may be up to {LONGEST}, got {M}, {N} and {K}")
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import torch
 
-from gemlite_edu.kernels.plan import LONGEST, WARP_SIZE, Launch, Plan, rows_in_one_pass
+from gemlite_edu.kernels.plan import WARP_SIZE, Launch, Plan, check_sizes, rows_in_one_pass
 from gemlite_edu.kernels.spec import Spec
 from gemlite_edu.numbers.checks import aligned, check_matrix, per_group, whole_tiles
 from gemlite_edu.packing import FRAGMENTS
@@ -221,11 +221,9 @@ def _checked_shape(M, N, K, W_packed):
     if not isinstance(N, int) or isinstance(N, bool) or not rows - TILE_N < N <= rows:
         fitting = f"from {rows - TILE_N + 1} to {rows}"
         raise ValueError(f"W has {rows} rows, so N must be {fitting}, got {N!r}")
-    if K > _LONGEST_K or max(M, N) > LONGEST:
-        raise ValueError(
-            f"K may be up to {_LONGEST_K}, so that a sum fits into int32, and M and N up to "
-            f"{LONGEST}, got {M}, {N} and {K}"
-        )
+    if K > _LONGEST_K:
+        raise ValueError(f"K may be up to {_LONGEST_K}, so that a sum fits into int32, got {K}")
+    check_sizes(M, N, K)
     return N
 
 

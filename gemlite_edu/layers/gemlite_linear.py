@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self
 
 import torch
+from torch.autograd import forward_ad
 
 from gemlite_edu.kernels.machine import Machine
 from gemlite_edu.layers.coded_linear import LayerQuantizer, Quantizer, coded_linear, quantizer_of
@@ -231,7 +232,8 @@ class GemLiteLinear(SavedLayer):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Compute y (..., N) for x (..., K) with the kernel that `explain` names.
 
-        Raises TypeError or ValueError if x does not fit, or if x or a weight requires grad.
+        Under torch.autocast, a floating-point x becomes the layer's dtype. Raises TypeError or
+        ValueError if x does not fit, or if x or a weight requires grad.
         """
         return self._product(x, "")
 
@@ -264,6 +266,7 @@ class GemLiteLinear(SavedLayer):
             and x.device.type in _DEVICES
             and x.shape[-1:] == (self.in_features,)
             and not (torch.is_grad_enabled() and any(t.requires_grad for t in (x, *present)))
+            and forward_ad._current_level < 0
         )
         if not is_taken:
             self._check_operands(x, tensors)
@@ -272,6 +275,9 @@ class GemLiteLinear(SavedLayer):
             x, token_scales = scaled_activations_of(self.scale_activations(x), x)
             M = x.numel() // self.in_features
             token_scales = token_scales_of(token_scales, M, x.device)
+        device = x.device.type
+        if device != "meta" and torch.is_autocast_enabled(device) and x.is_floating_point():
+            x = x.to(self.input_dtype.value)
         if x.dtype != self.input_dtype.value:
             raise TypeError(f"x must be {self.input_dtype.value}, got {x.dtype}")
         return linear(x, token_scales, *of_layer)

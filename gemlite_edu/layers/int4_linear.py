@@ -7,7 +7,7 @@ import torch
 
 from gemlite_edu.layers.frozen import FrozenLayer
 from gemlite_edu.layers.importers import HqqLinear, codes_of_hqq
-from gemlite_edu.numbers.checks import FLOATS, check_bias, check_together
+from gemlite_edu.numbers.checks import FLOATS, check_bias, check_no_tangent, check_together
 from gemlite_edu.numbers.quantize import QuantizedWeight, quantize_linear
 from gemlite_edu.operators.int4_weight import Int4Weight
 from gemlite_edu.operators.mixed_mm import kernels_take, product
@@ -154,6 +154,7 @@ class Int4Linear(FrozenLayer):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """y (..., N) for x (..., K), fp16, bf16, fp32 or fp64."""
         self._check_x(x, self.packed, _X_DTYPES)
+        check_no_tangent("x", x)
         device = x.device.type
         if device != "meta" and torch.is_autocast_enabled(device):
             x = x if x.dtype == torch.float64 else x.to(torch.get_autocast_dtype(device))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from gemlite_edu.numbers.dtypes import name_of
 
@@ -98,10 +99,20 @@ def check_inspectable(x: torch.Tensor) -> None:
 
 
 def check_no_grad(name: str, tensor: torch.Tensor) -> None:
-    """Raise if autograd would need a gradient through a kernel."""
+    """Raise if autograd would need a gradient through a kernel, backward or forward."""
     if torch.is_grad_enabled() and tensor.requires_grad:
         raise ValueError(
             f"{name} requires grad and this kernel has no backward: use torch.no_grad()"
+        )
+    check_no_tangent(name, tensor)
+
+
+def check_no_tangent(name: str, tensor: torch.Tensor) -> None:
+    """Raise for a dual tensor of forward-mode autograd: torch would take its derivative for 0."""
+    if forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None:
+        raise ValueError(
+            f"{name} has a tangent and this kernel has no forward-mode derivative: use a dense "
+            "layer for torch.func.jvp, jacfwd and linearize"
         )
 
 

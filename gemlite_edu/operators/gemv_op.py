@@ -84,7 +84,7 @@ class PackedGemv:
         dtype = torch.int32 if self.x_dtype == torch.int8 else torch.float32
         given = zip(names, (scales, zeros), strict=True)
         numbers = [per_group(name, value, shape, dtype, x.device) for name, value in given]
-        y = gemv(x.reshape(x.shape[:-1].numel(), K), W_packed, *numbers, *self._compiled_in)
+        y = gemv(x.reshape(-1, K), W_packed, *numbers, *self._compiled_in)
         return y.reshape(*x.shape[:-1], y.shape[-1])
 
     def _check_x(self, x):

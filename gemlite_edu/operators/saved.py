@@ -63,7 +63,8 @@ def saved_form(metadata, tensors):
             continue
         if tensor is None or tuple(tensor.shape) != shape or tensor.dtype not in dtypes:
             came = "none" if tensor is None else f"{tuple(tensor.shape)} {tensor.dtype}"
-            raise ValueError(f"the saved layer must have {name} {shape}, got {came}")
+            types = " or ".join(map(str, dtypes))
+            raise ValueError(f"the saved layer must have {name} {shape} {types}, got {came}")
     return form, format
 
 

@@ -12,7 +12,7 @@ from gemlite_edu.kernels.machine import machine_of
 from gemlite_edu.kernels.pair_table import PairTable
 from gemlite_edu.kernels.plan import Plan
 from gemlite_edu.kernels.spec import Spec
-from gemlite_edu.numbers.checks import check_devices, check_inspectable, check_out
+from gemlite_edu.numbers.checks import check_devices, check_inspectable, check_no_tangent, check_out
 from gemlite_edu.runners import nsight
 from gemlite_edu.runners.gpu_or_simulator import Program
 from gemlite_edu.runners.levels import CallLevels
@@ -21,6 +21,18 @@ from gemlite_edu.runners.simulator import NO_WINDOW, Operations, Report, Window
 Factor = torch.Tensor | float  # a scale or a zero
 
 _CPU = torch.device("cpu")
+
+
+def _is_seen_by_torch(x: object) -> bool:
+    """True in a tracer, a mode or a transform of functorch, and for a fake tensor.
+
+    All of these can see an operator, but no kernel. Other subclasses count as fake tensors.
+    """
+    return isinstance(x, torch.Tensor) and (
+        torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or type(x).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+    )
 
 
 class Kernel:
@@ -153,7 +165,8 @@ class Kernel:
         The kernel runs on the current stream for CUDA tensors, in the simulator for CPU tensors.
         Raises TypeError or ValueError for operands that do not fit.
         """
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or (self.recipe and _is_seen_by_torch(x)):
+            check_no_tangent("x", x)
             y = self._traced(x, W, scales, zeros, token_scales, N, levels)
             return y if out is None else out.copy_(y)
         tensors, (M, N, _), plan = self._planned(x, W, scales, zeros, token_scales, N, levels)

@@ -41,8 +41,7 @@ def load(
 ) -> Kernel:
     """Return the `Kernel` called `name`; call it as `y = kernel(x, W, scales, zeros)`.
 
-    nbits: width of the codes for kernels with wn in their name: 1 to 8; gemm_a16wn_fast takes 8, 4
-        or 2.
+    nbits: width of the codes for kernels with wn in their name: 1 to 8.
     x_dtype: dtype of x; None: torch.float16, or torch.int8 for kernels with a8 in their name.
     replace: {hole: CUDA text} to put into the kernel's holes, e.g. {"dequant_dot": my_text}.
     device: "cpu" compiles for the simulator now, "cuda" for the current GPU now; "auto" compiles at

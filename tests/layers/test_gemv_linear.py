@@ -168,6 +168,15 @@ def test_torch_compile_takes_layers_of_many_sizes(fresh_compiler):
         assert torch.equal(compiled(x), linear(x))
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_it_is_exported_for_any_number_of_rows(q, x, strict):
+    linear = GemvLinear.from_quantized(q)
+    rows = ({0: torch.export.Dim("M", min=2, max=64)},)
+    exported = torch.export.export(linear, (x,), dynamic_shapes=rows, strict=strict)
+    more = torch.cat([x, x, x])
+    assert torch.equal(exported.module()(more), linear(more))
+
+
 def test_half_of_a_model_keeps_scales_and_zeros_exact(x):
     q = quantize_linear(torch.randn(40, 192) * 1e-8, 4)
     linear = GemvLinear.from_quantized(q)

@@ -1458,6 +1458,14 @@ def test_autocast_changes_no_type():
         assert [layer(activations(M, K)).dtype for M in (4, 70)] == [torch.float16] * 2
 
 
+def test_autocast_gives_it_x_of_its_own_dtype(layer):
+    x = activations(3, K)
+    with pytest.raises(TypeError, match="x must be torch.float16, got torch.float32"):
+        layer(x.float())
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(layer(x.float()), layer(x))
+
+
 @pytest.mark.parametrize(
     ("input_dtype", "zero", "fits"),
     [

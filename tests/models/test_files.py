@@ -170,7 +170,7 @@ CHANGES = {
     "other class": (other_class, "holds a Other, and the model is a Model: pass a model of that c"),
     "no bias": (without("up.bias"), "says that again.bias equals up.bias, which no file"),
     "no buffer": (without("shift"), "the model needs, and .* does not have, 1 tensor: shift"),
-    "short scales": (shorter_scales, r"must have channel_scales \(96,\), got \(95,\)"),
+    "short scales": (shorter_scales, r"must have channel_scales \(96,\) .*, got \(95,\)"),
     "other words": (other_words, "up.metadata: the saved layer must have W_q"),
     "embedding": (other_embedding, r"embed.weight is \(10, 63\) in .*, and \(10, 64\) in the"),
     "one more": (one_more, "has, and the model does not take, 1 tensor: more"),

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from torch._subclasses import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from gemlite_edu import load, pack_bitnet_2bit, pack_warped_int32, pair_table, quantize_linear
 from gemlite_edu.runners.kernel import Kernel
@@ -46,8 +48,31 @@ def test_a_module_around_a_kernel_compiles_whole(layer, x, fresh_compiler):
     assert torch.equal(compiled(x[:1]), layer(x[:1]))
 
 
-def test_it_is_exported_for_any_number_of_rows(layer, x):
-    rows = torch.export.Dim("M", min=2, max=64)
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_a_tracer_sees_one_operator(layer, x, mode):
+    graph = make_fx(layer, tracing_mode=mode, _allow_non_fake_inputs=True)(x)
+    called = [node.target for node in graph.graph.nodes if node.op == "call_function"]
+    assert torch.ops.gemlite_edu.kernel.default in called and len(called) == 2
+    assert torch.equal(graph(x), layer(x))
+
+
+def test_fake_tensors_and_transforms_take_it(layer, x):
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        y = layer(mode.from_tensor(x))
+        assert (tuple(y.shape), y.dtype) == ((2, N), layer(x).dtype)
+    each = torch.vmap(layer)(torch.stack([x, x + 1]))
+    assert torch.equal(each, torch.stack([layer(x), layer(x + 1)]))
+
+
+def test_a_derivative_is_refused(layer, x):
+    if x.is_floating_point():
+        with pytest.raises(ValueError, match="x has a tangent and this kernel has no forward"):
+            torch.func.jvp(layer, (x,), (x,))
+
+
+@pytest.mark.parametrize("most", [{"max": 64}, {}], ids=["up to 64", "no limit"])
+def test_it_is_exported_for_any_number_of_rows(layer, x, most):
+    rows = torch.export.Dim("M", min=2, **most)
     exported = torch.export.export(layer, (x,), dynamic_shapes={"x": {0: rows}})
     more = torch.cat([x, x, x])
     assert torch.equal(exported.module()(more), layer(more))

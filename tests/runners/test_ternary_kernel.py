@@ -538,12 +538,12 @@ BAD_CALLS = {
     "M too long": (
         dict(x=X[:1].expand(2**31, K)),
         ValueError,
-        "M and N up to 2147418112, got 2147483648, 21 and 100",
+        "M, N and K may be up to 2147418112, got 2147483648, 21 and 100",
     ),
     "N too long": (
         dict(W=W[:1].expand(2**31, 8), N=2**31),
         ValueError,
-        "M and N up to 2147418112, got 3, 2147483648 and 100",
+        "M, N and K may be up to 2147418112, got 3, 2147483648 and 100",
     ),
     "out as a list": (dict(out=[1]), TypeError, "out must be a torch.Tensor, got list"),
     "out of another shape": (
