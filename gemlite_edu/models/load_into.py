@@ -48,7 +48,10 @@ def _places(model: torch.nn.Module, forms: Forms, shards: Shards) -> dict[str, t
     places = {}
     for name, (form, _) in forms.items():
         if name not in names_of:
-            raise ValueError(f"the folder has a packed layer {name}, and the model no such Linear")
+            raise ValueError(
+                f"the folder has a packed layer {name}, and the model no such Linear: if it is a "
+                "model of transformers, pass the folder alone"
+            )
         _check_one_tensor([f"{n}.W_q" for n in names_of[name]], shards)
         layer, sizes = model.get_submodule(name), (form.out_features, form.in_features)
         if type(layer) is torch.nn.Linear:

@@ -71,9 +71,10 @@ class GemLiteQuantizer(HfQuantizer):
         forms = saved_forms(shards)
         texts_of = trusted_for(forms, trusted_by_caller(), "the folder")
         prefix, modules = f"{model.base_model_prefix}.", dict(model.named_modules())
-        _check_all_taken(model, modules, forms, prefix)
+        own = _names_in(model, forms)
+        _check_all_taken(model, modules, own.values(), prefix)
         for name, (form, _) in forms.items():
-            place = _place(modules, name, prefix)
+            place = _place(modules, own[name], prefix)
             if place is None:
                 continue
             _check_sizes(modules[place], place, form)
@@ -84,9 +85,12 @@ class GemLiteQuantizer(HfQuantizer):
                     tensor = torch.nn.Parameter(tensor, requires_grad=False)
                 setattr(layer, part, tensor)
             put(model, (place,), layer)
+            # transformers may draw numbers for a module of which a tensor is absent, such as a tied
+            # one, and some classes then take the weights of the layers in it.
+            modules[place.rpartition(".")[0]]._is_hf_initialized = True
         model._keys_to_ignore_on_load_unexpected = {
             *(model._keys_to_ignore_on_load_unexpected or ()),
-            *(rf"(^|\.){re.escape(name.removeprefix(prefix))}\.weight$" for name in forms),
+            *(rf"(^|\.){re.escape(name.removeprefix(prefix))}\.weight$" for name in own.values()),
         }
 
     def _process_model_after_weight_loading(self, model: Any, **others: Any) -> None:
@@ -154,6 +158,24 @@ def _check_dtype(linear: torch.nn.Linear, name: str, form: Form) -> None:
             f"{name} is packed for {takes}, and the model is to be {came}: "
             f"pass dtype={takes} to from_pretrained"
         )
+
+
+def _names_in(model: Any, names: Iterable[str]) -> dict[str, str]:
+    """{name of a layer in the files: in the model}, because files of some classes keep old names.
+
+    The first versions of transformers 5 had no such classes.
+    """
+    try:
+        from transformers.conversion_mapping import get_model_conversion_mapping
+        from transformers.core_model_loading import WeightRenaming, rename_source_key
+    except ImportError:
+        return {name: name for name in names}
+    mapping = get_model_conversion_mapping(model)
+    renamings = [one for one in mapping if isinstance(one, WeightRenaming)]
+    return {
+        name: rename_source_key(f"{name}.weight", renamings, [])[0].removesuffix(".weight")
+        for name in names
+    }
 
 
 def _place(modules: Mapping[str, torch.nn.Module], name: str, prefix: str) -> str | None:

@@ -12,8 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from gemlite_edu import (
+    INT4,
     NF4,
     UntrustedText,
     load_checkpoint,
@@ -202,6 +204,32 @@ def test_load_quantized_and_the_base_model_are_the_same_model(saved):
         base = AutoModel.from_pretrained(saved / "ours True")
         expected = model.model(tokens).last_hidden_state
         assert torch.equal(base(tokens).last_hidden_state, expected)
+
+
+SMALL = dict(hidden_size=64, intermediate_size=128, num_hidden_layers=1, num_attention_heads=4)
+IMAGES = SMALL | dict(image_size=32, patch_size=8)
+UNLIKE_LLAMA = {
+    # It takes the weights of its layers where it draws numbers for tensors that are absent.
+    "T5ForConditionalGeneration": dict(
+        d_model=64, d_kv=16, d_ff=128, num_layers=1, num_heads=4, vocab_size=100
+    ),
+    "SiglipVisionModel": IMAGES,
+    # Its files have older names than its modules.
+    "ViTModel": IMAGES,
+}
+
+
+@pytest.mark.parametrize("name", UNLIKE_LLAMA)
+def test_classes_that_draw_numbers_or_rename_layers_come_back(name, tmp_path):
+    import transformers
+
+    kind = getattr(transformers, name)
+    model = kind(kind.config_class(**UNLIKE_LLAMA[name])).eval()
+    quantize_(model, INT4, skip=("lm_head", "wo") if name.startswith("T5") else None)
+    model.save_pretrained(tmp_path)
+    for loaded in (kind.from_pretrained(tmp_path), load_quantized(tmp_path)):
+        state = loaded.state_dict()
+        assert all(torch.equal(state[n], t) for n, t in model.state_dict().items())
 
 
 def test_a_packed_layer_cannot_be_offloaded_and_others_can(saved, tmp_path):
