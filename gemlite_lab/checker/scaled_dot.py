@@ -39,6 +39,7 @@ _OF_BFLOAT16 = 8, 128  # width and group size of the cases with bfloat16 x
 _UNEVEN = (41, 55, 110)  # their reciprocals in float32 lead to other groups
 _MOST_QUANTA = 2**13  # of an output of a case with drawn numbers
 _SHORTER_THAN_A_WARP = (20, 28, 9)
+_SHORTEST = 5  # seven groups, and an eighth, in the 32 codes of a step of a warp
 
 
 def _cases(widths_and_groups):
@@ -51,6 +52,7 @@ def _cases(widths_and_groups):
         precise[0],
         grouped_cases.real_grouped(*_OF_BFLOAT16, x_dtype=torch.bfloat16),
         random_grouped(*uneven, N=33, K=2 * uneven[1]),
+        random_grouped(uneven[0], _SHORTEST, N=33, K=61 * _SHORTEST),
         long_grouped(*_OF_BFLOAT16),
         grouped_cases.with_large_sums(exact[1]),
         grouped_cases.with_scales_of_0(exact[1]),
