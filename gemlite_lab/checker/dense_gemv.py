@@ -194,7 +194,7 @@ DENSE_GEMV = Exercise(
     run=_run,
     traps={
         "x had one row": _of_one_row,
-        "K were at most BLOCK_K": _of_one_block,
+        "K were BLOCK_K": _of_one_block,
         "x and W lay row by row, without gaps": _without_gaps,
         "fp16 could hold each product and each sum": _of_small_numbers,
     },
