@@ -158,9 +158,8 @@ class PackedGemv(_Gemv):
         given, found = {"scales": scales, "zeros": zeros}, {}
         for name, value in given.items():
             if value is None:
-                raise TypeError(
-                    f"{self.name} needs {name}: a number, or {str(dtype)[6:]} {shape} or ({N}, 1)"
-                )
+                shapes = " or ".join(dict.fromkeys((str(shape), f"({N}, 1)")))
+                raise TypeError(f"{self.name} needs {name}: a number, or {str(dtype)[6:]} {shapes}")
             found[name] = per_group(name, value, shape, dtype, device)
         if is_integer:
             check_int32_range(K, self.nbits, **given)
