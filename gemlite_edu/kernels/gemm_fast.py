@@ -28,7 +28,7 @@ _ARRANGE_THREADS, _NUMBERS_OF_A_THREAD = 128, 8  # of x
 # 128 codes of an output by a row of x.
 _STEP, _TURN, _LOWERING = 4_000, 80_000, 75_000
 
-# The share of multiprocessors that whole tiles may leave idle: an H200 then took 2 to 11% longer
+# The share of multiprocessors that whole tiles may leave idle: an H200 then took 2 to 12% longer
 # where blocks shared out all tiles.
 _LITTLE_IDLE = 0.04
 
