@@ -252,7 +252,8 @@ def rounding_mistakes():
         "each product is rounded to half precision": adding(of_product=half),
         "the sum is held in half precision": adding(of_sum=half),
         "the products and their sum are held in half precision": adding(half, half),
-        "the sum of each word is rounded to half precision": adding(of_word=half),
+        "the sum of each word, or a lane's sum of all its words, is rounded to half precision":
+            adding(of_word=half),
         "the sum is held in an integer, which cuts off the fraction": adding(of_sum=cut),
         "each product is put in an integer, which cuts off the fraction": adding(of_product=cut),
         "the sum of each word is put in an integer, which cuts off the fraction":
