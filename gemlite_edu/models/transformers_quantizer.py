@@ -163,7 +163,7 @@ def _check_dtype(linear: torch.nn.Linear, name: str, form: Form) -> None:
 def _names_in(model: Any, names: Iterable[str]) -> dict[str, str]:
     """{name of a layer in the files: in the model}, because files of some classes keep old names.
 
-    The first versions of transformers 5 had no such classes.
+    Where this transformers has no list of such names, each is its own.
     """
     try:
         from transformers.conversion_mapping import get_model_conversion_mapping
