@@ -126,6 +126,14 @@ LONG_CASES = [
     Case(2, 20, 128, 2048, rows=64, width=1),
     Case(8, 40, 64, 512, rows=256),
 ]
+# Two tiles a warp where wgmma multiplies.
+TWO_TILE_CASES = [
+    Case(8, 180, 264, 512, group_size=64, zeros=CODES, rows=176),
+    Case(6, 70, 136, 512, group_size=128, zeros=FRACTIONS, data=RANDOM, rows=176),
+    Case(4, 33, 520, 768, group_size=32, zeros=FRACTIONS, data=RANDOM, memory=SLICED, rows=176),
+    Case(2, 70, 264, 1024, group_size=64, data=EXTREMES, memory=T_VIEW, rows=176),
+    Case(1, 15, 136, 512, memory=UNALIGNED, rows=176),
+]
 # A block begins and ends within tiles, with whole ones between, and takes more steps than it has
 # stages; several blocks share a tile, three of them each tile of the last case.
 SHARED_CASES = [
@@ -163,7 +171,7 @@ def one_that_fits(case):
 
 
 # With this seed, a case fails for every mistake that test_batch_kernel.py plants in the text.
-_WHOLE_TILES = [*all_cases(FACTORS, seed=44), *LONG_CASES, FEW_OUTPUTS]
+_WHOLE_TILES = [*all_cases(FACTORS, seed=44), *LONG_CASES, *TWO_TILE_CASES, FEW_OUTPUTS]
 # Of three cases, many blocks share out the steps of all tiles of one, two blocks those of another.
 CASES = [
     replace(case, is_even=i % 3 > 0, machine=(MANY_BLOCKS, FEW_BLOCKS)[i % 3 == 2])

@@ -44,6 +44,7 @@ _SHAPES = {
     32: _WIDE_SHAPES,
     64: _WIDE_SHAPES,
     128: ((1, 4, 2), (1, 8, 1), (1, 12, 1), (1, 16, 1)),
+    176: ((2, 8, 1),),
     256: ((1, 8, 1),),
 }
 
@@ -140,13 +141,14 @@ def _cuts(M, largest_cluster):
                 yield from (_Cut(rows, *shape, s, is_even=True) for s in _SHARERS)
 
 
-def _may_be_even(rows, _tiles, _warps_n, warps_k):
+def _may_be_even(rows, tiles, _warps_n, warps_k):
     """True if blocks of this shape may share out the steps of all tiles.
 
     With 16 rows that was never faster. Of many rows, sums lie where a stage has been: only the
-    warps that took its step know when copies may fill it again.
+    warps that took its step know when copies may fill it again. With two tiles a warp, sums would
+    pass through a stage in quarters; 176 rows have 22 tensor-core columns, which 4 does not divide.
     """
-    return rows > _ROWS_OF_MMA and (warps_k == 1 or rows <= 64)
+    return rows > _ROWS_OF_MMA and tiles == 1 and (warps_k == 1 or rows <= 64)
 
 
 def _rows(M):
@@ -215,14 +217,14 @@ class _Cut(NamedTuple):
     def cost(self, M, N, K, step_codes, multiprocessors):
         """(cost, -block size): the smallest pair belongs to the fastest cut on an H200, or nearly.
 
-        A step costs its products. Decoding adds what 96 more rows of x would, loading x what 24
+        A step costs its products. Decoding adds what `_rows_of_decoding` would, loading x what 24
         more outputs would. Each step adds a wait, too, in which the other groups of warps work.
         A block has a start and an end for each of its tiles, and for the one that it may begin or
         end within; and sums that go to another block cost time. The constants are fitted to
         measured times.
         """
         steps, size = K // step_codes, self.block_n * self.rows
-        products = size + 96 * self.block_n + 24 * self.rows
+        products = size + self._rows_of_decoding(step_codes) * self.block_n + 24 * self.rows
         step = step_codes * products / 128 + _STEP / self.warps_k
         tiles, blocks = self.tiles_of(M, N), self.blocks(M, N, steps, multiprocessors)
         if self.is_even:
@@ -232,6 +234,15 @@ class _Cut(NamedTuple):
         turns = -(-tiles // self.clusters_at_once(multiprocessors))
         end = _TURN + 6 * size if self.splits > 1 else _TURN
         return turns * (-(-steps // self.splits) * step + end), -size
+
+    def _rows_of_decoding(self, step_codes):
+        """How many more rows of x would take as long as decoding.
+
+        Where warps of wgmma have two tiles each, half as many warps hide it, and hide less of it in
+        a longer step.
+        """
+        two_for_wgmma = self.tiles == 2 and self.rows > _ROWS_OF_MMA
+        return 89 + step_codes / 10 if two_for_wgmma else 96
 
     def _givers(self, tiles, blocks):
         """How many blocks leave sums to the one that ends a tile."""

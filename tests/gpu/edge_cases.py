@@ -110,6 +110,10 @@ BATCH_EDGES = [
     dict(M=300, N=264, least_K=1536, rows=128, width=2, is_even=True),
     dict(M=300, N=264, least_K=1536, rows=128, width=3, is_even=True),
 ]
+TWO_TILE_EDGES = [  # whose sums leave no room for a table of 8 bits
+    dict(M=180, N=264, least_K=2048, rows=176),
+    dict(M=300, N=520, least_K=1536, rows=176, splits=4),
+]
 MMA_EDGES = [
     dict(M=1, N=1, least_K=1, group_size=None),
     dict(M=9, N=33, least_K=1000, group_size=32, machine=mma_cases.ONE_BLOCK),
@@ -161,12 +165,14 @@ def fast_edges():
 
 
 def batch_edges():
-    if torch.cuda.get_device_capability() != HOPPER:
-        return
-    for nbits in (8, 4):
-        for edge in BATCH_EDGES:
-            yield batch_cases.Case(nbits, **edge)
-    yield batch_cases.Case(2, **BATCH_EDGES[1])
+    yield from edges_of_batches((8, 4), BATCH_EDGES)
+    yield from edges_of_batches((2,), BATCH_EDGES[1:2])
+
+
+def edges_of_batches(widths, edges):
+    if torch.cuda.get_device_capability() == HOPPER:
+        for nbits in widths:
+            yield from (batch_cases.Case(nbits, **edge) for edge in edges)
 
 
 def mma_edges():
@@ -211,7 +217,8 @@ def launches():
     yield from ((int4_is_right, (case,)) for case in int4_edges())
     yield from ((ternary_is_right, (case,)) for case in ternary_edges())
     at_the_limit = [*fast_edges(), *batch_edges(), *mma_edges()]
-    yield from ((fast_is_right, (case,)) for case in at_the_limit)
+    two_tiles = edges_of_batches((8, 4, 2), TWO_TILE_EDGES)
+    yield from ((fast_is_right, (case,)) for case in (*at_the_limit, *two_tiles))
     for nbits, every in ((3, 1), (4, 2), (8, 3)):
         of_codes = pair_table(range(2**nbits))  # whose levels are the codes themselves
         cases_of_it = [case for case in at_the_limit if case.nbits == nbits]

@@ -37,6 +37,7 @@ from gemlite_edu.runners.gpu_or_simulator import Program
 
 WIDTHS = range(1, 9)
 EVERY_WAY = [Case(4, rows + 1, 64, 256, rows=rows) for rows in (16, 64)]
+EVERY_WAY += [Case(4, 177, 256, 256, rows=176)]
 # Four outputs of a row at once, and blocks that share tiles.
 EVERY_END = [
     Case(4, 65, 256, 256, rows=64, width=2),
@@ -99,6 +100,8 @@ EVEN = "even"
         (1024, 14336, 4096, 256, 128, 448, EVEN),
         (1024, 16384, 16384, 256, 128, 512, 1),
         (1024, 5120, 13824, 256, 128, 160, EVEN),
+        (512, 11008, 4096, 176, 256, 129, 1),
+        (176, 14336, 4096, 176, 256, 56, 2),
     ],
 )
 def test_an_h200_is_filled(M, N, K, rows, block_n, tiles, cut):
@@ -271,6 +274,10 @@ def several_groups(case):
     return any_case(case) and case.groups > 1
 
 
+def two_tiles(case):
+    return case.data == EXACT and case.rows == 176
+
+
 def shared_out(case):
     return case.is_even and case.data == EXACT
 
@@ -346,6 +353,9 @@ MISTAKES = {
         "== own.group) give_back(shared, turn_of(kept))",
         "< 0) {}",
     ),
+    "the first tile's words for both": (two_tiles, "&words[tile * 2]", "words"),
+    "the first tile's scales for both": (two_tiles, "lane.row + tile * 16", "lane.row"),
+    "both tiles' sums in one": (two_tiles, "totals[tile], weights", "totals[0], weights"),
     "x never announced": (any_case, "barrier_arrive_expecting(full, X_BYTES);", ""),
 }
 

@@ -12,9 +12,10 @@ inline cudaError_t map_parameter(RowMap& map, int64_t x, const int64_t* sizes) {
 }
 #endif
 
-static_assert(TILES == 1 && WARPS_N % 4 == 0, "four warps make 64 rows of W for a wgmma");
+static_assert(WARPS_N % 4 == 0, "four warps make 64 rows of W for a wgmma");
 static_assert(TILE_K % BOX_K == 0 && ROWS % 8 == 0 && ROWS <= 256, "a step of x is whole boxes");
-constexpr int BUFFERS = ROWS == 128 && WORKERS == 16 ? 2 : 4;  // planes that wgmma reads at once
+constexpr int PRODUCTS = PLANES * TILES;                       // of a step
+constexpr int BUFFERS = ROWS == 128 && WORKERS == 16 ? 2 : 4;  // those that wgmma is at work with at once
 
 __device__ inline void bring_rows(uint4* to, const Operands& from, int row_block, int place,
                                   const Problem& of, uint64_t* full) {
@@ -29,7 +30,7 @@ __device__ inline void bring_rows(uint4* to, const Operands& from, int row_block
 // What a lane has throughout: where it finds its share of every stage, and the weights that wgmma may
 // still read.
 struct Lane {
-  int row;          // row g of W, counted in the block; g + 8 is the other one
+  int row;          // row g of W, counted in the block; g + 8 is the next one
   int first, ones;  // which pieces of the words of row g it reads first
   GroupOperand x;   // of stage 0, if all warps are one group
   half2 weights[BUFFERS][4];
@@ -45,14 +46,14 @@ __device__ inline Lane lane_at(const Shared& shared, int warp_n) {
           WARPS_K == 1 ? group_operand(shared.stages[0].x) : GroupOperand()};
 }
 
-// The lane's words of a row, g if `is_other` is 0 and g + 8 if it is 1: of the neighbours along k that
-// it multiplies, 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of each plane.
-__device__ inline RowWords words_for_wgmma(const uint4* words, const Lane& lane, int is_other) {
+// The lane's words of row g + `further`, a multiple of 8: of the neighbours along k that it multiplies,
+// 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of each plane.
+__device__ inline RowWords words_for_wgmma(const uint4* words, const Lane& lane, int further) {
   const bool is_swapped = lane.first & OTHER_HALF;
   RowWords own;
   #pragma unroll
   for (int i = 0; i < FOURS; ++i) {
-    const uint4* fours = &words[(i * BLOCK_N + is_other * 8) * 4];
+    const uint4* fours = &words[(i * BLOCK_N + further) * 4];
     if (REST == 0) {
       const uint2* twos = reinterpret_cast<const uint2*>(fours);
       const uint2 first = twos[lane.first], then = twos[lane.first ^ OTHER_HALF];
@@ -65,7 +66,7 @@ __device__ inline RowWords words_for_wgmma(const uint4* words, const Lane& lane,
     }
   }
   if (REGISTERS % 4 == 2) {
-    const uint4* last = &words[FOURS * BLOCK_N * 4 + is_other * 16];
+    const uint4* last = &words[FOURS * BLOCK_N * 4 + further * 2];
     const uint32_t* ones = reinterpret_cast<const uint32_t*>(last);
     const uint32_t first = ones[lane.ones], then = ones[lane.ones ^ 4];
     own.two = lane.ones & 4 ? make_uint2(then, first) : make_uint2(first, then);
@@ -123,33 +124,34 @@ __device__ inline half2 weights_of(half2 codes, const Scaling& by, int i) {
 // Steps by which products lag behind. One, where a stage is left to be filled beside the two that a
 // group holds then.
 constexpr int LAG = STAGES >= 3 * WARPS_K ? 1 : 0;
-static_assert(PLANES % BUFFERS == 0, "in every step a plane has the same buffer");
+static_assert(PRODUCTS % BUFFERS == 0, "in every step a product has the same buffer");
 
 // Adds a step's share to totals. Weights are made while wgmma is at work with those before them.
 __device__ inline void add_step(const Stage& from, int stage, Lane& lane, Totals& totals) {
-  RowWords words[2];
+  RowWords words[TILES * 2];
   #pragma unroll
-  for (int i = 0; i < 2; ++i) words[i] = words_for_wgmma(from.words, lane, i);
+  for (int i = 0; i < TILES * 2; ++i) words[i] = words_for_wgmma(from.words, lane, i * 8);
   const GroupOperand x =
       WARPS_K == 1 ? lane.x + stage * (sizeof(Stage) / 16) : group_operand(from.x);
-  Scaling by = {};
+  Scaling by[TILES] = {};
   #pragma unroll
-  for (int plane = 0; plane < PLANES; ++plane) {
-    const int part = plane * PLANE / PART;
+  for (int product = 0; product < PRODUCTS; ++product) {
+    const int plane = product / TILES, tile = product % TILES, part = plane * PLANE / PART;
     if (plane * PLANE % PART == 0) {
-      by = scaling_of(&from.scales[part][lane.row], &from.zeros[part][lane.row]);
+      const int row = lane.row + tile * 16;
+      by[tile] = scaling_of(&from.scales[part][row], &from.zeros[part][row]);
     }
-    half2* weights = lane.weights[plane % BUFFERS];
+    half2* weights = lane.weights[product % BUFFERS];
     half2 codes[4];
-    dequant_plane(words, plane, codes);
+    dequant_plane(&words[tile * 2], plane, codes);
     group_wait<BUFFERS - 1>();
     #pragma unroll
     for (int i = 0; i < 4; ++i) {
       group_hold(weights[i]);
-      weights[i] = weights_of(codes[i], by, i % 2);
+      weights[i] = weights_of(codes[i], by[tile], i % 2);
     }
     group_fence();
-    group_multiply_add<ROWS>(totals[0], weights, x, plane);
+    group_multiply_add<ROWS>(totals[tile], weights, x, plane);
     group_commit();
   }
   if (LAG == 0) group_wait<0>();
@@ -159,5 +161,7 @@ __device__ inline void add_step(const Stage& from, int stage, Lane& lane, Totals
 __device__ inline void settle(Totals& totals) {
   group_wait<0>();
   #pragma unroll
-  for (int i = 0; i < COLUMNS * 4; ++i) group_hold(totals[0][i / 4][i % 4]);
+  for (int i = 0; i < TILES * COLUMNS * 4; ++i) {
+    group_hold(totals[i / (COLUMNS * 4)][i / 4 % COLUMNS][i % 4]);
+  }
 }

@@ -16,6 +16,7 @@ __device__ inline void group_hold(half2& pair) {
 #define SUMS_32(c) FOUR((c)[0]), FOUR((c)[1]), FOUR((c)[2]), FOUR((c)[3])
 #define SUMS_64(c) SUMS_32(c), SUMS_32((c) + 4)
 #define SUMS_128(c) SUMS_64(c), SUMS_64((c) + 8)
+#define SUMS_176(c) SUMS_128(c), SUMS_32((c) + 16), FOUR((c)[20]), FOUR((c)[21])
 #define SUMS_256(c) SUMS_128(c), SUMS_128((c) + 16)
 #define WGMMA(rows, sums, rest)                                                     \
   asm volatile("wgmma.mma_async.sync.aligned.m64n" #rows "k16.f32.f16.f16 {" sums rest \
@@ -43,6 +44,9 @@ __device__ inline void group_multiply_add(float (*c)[4], const half2* weights, G
   } else if constexpr (rows == 128) {
     WGMMA(128, ONES TENS(1) TENS(2) TENS(3) TENS(4) TENS(5),
           "%60, %61, %62, %63}, {%64, %65, %66, %67}, %68");
+  } else if constexpr (rows == 176) {
+    WGMMA(176, ONES TENS(1) TENS(2) TENS(3) TENS(4) TENS(5) TENS(6) TENS(7),
+          "%80, %81, %82, %83, %84, %85, %86, %87}, {%88, %89, %90, %91}, %92");
   } else {
     static_assert(rows == 256, "the others of wgmma are not written out");
     WGMMA(256,
