@@ -3,7 +3,6 @@
 import csv
 import json
 import linecache
-import math
 import re
 import statistics
 import sys
@@ -287,19 +286,18 @@ def test_the_lesson_of_the_layer_says_how_it_compares_with_cublas():
 
 def test_how_far_many_rows_are_from_cublas_is_the_record():
     rows = measurements.latest(measurements.read(measurements.path_of("NVIDIA H200")))
-    of = {(r.kernel, r.N, r.K): r for r in rows if r.M == 4096 and not r.transposed}
-    shapes = [(N, K) for kernel, N, K in of if kernel == "gemlite_linear"]
-    both = [(of["gemlite_linear", *shape], of["cublas", *shape]) for shape in shapes]
-    second, p20 = sorted(ours.p20_us / cublas.p20_us for ours, cublas in both)[-2:]
-    p50 = max(ours.p50_us / cublas.p50_us for ours, cublas in both)
+    many = [row for row in rows if row.M == 4096 and not row.transposed]
+    cublas = {(row.date, row.N, row.K): row.p50_us for row in many if row.kernel == "cublas"}
+    most = {
+        nbits: max(
+            row.p50_us / cublas[row.date, row.N, row.K]
+            for row in many
+            if (row.kernel, row.weights) == ("dequantize_then_cublas", f"W{nbits} g128")
+        )
+        for nbits in (4, 8, 2)
+    }
     prose = " ".join((ROOT / "docs/kernels.md").read_text().split())
-    assert len(both) == 6
-    said = re.search(
-        r"the layer's median was within (\S+) times that of cuBLAS in fp16, measured eight days "
-        r"before, at all six shapes of the table, its p20 within (\S+) times "
-        r"\(28672 x 8192; elsewhere within (\S+)\)",
-        prose,
-    )
-    assert list(map(float, said.groups())) == [
-        math.ceil(100 * ratio) / 100 for ratio in (p50, p20, second)
-    ]
+    assert (
+        f"multiplying by it took at most {most[4]:.2f} times as long as cuBLAS with an fp16 W in 4 bits, "
+        f"{most[8]:.2f} in 8 bits and {most[2]:.2f} in 2"
+    ) in prose

@@ -148,7 +148,7 @@ RULES = (
     ),
     Rule(
         "GEMM_FAST",
-        1024,
+        2048,
         "tensor cores multiply the packed words, in less time than with weights made dense",
         lambda problem: problem.has_triton and problem.keeps_16_bits and problem.has("GEMM_FAST"),
     ),

@@ -54,8 +54,8 @@ def test_a_batch_goes_to_the_product_for_batches(as_on_a_gpu, M, name):
 
 def test_where_the_product_for_batches_ends(as_on_a_gpu):
     layer = make(4, 128, N=24, K=K).layer
-    assert "M = 1024: GEMM_FAST" in layer.explain(1024)
-    assert "M = 1025: DEQUANTIZE" in layer.explain(1025)
+    assert "M = 2048: GEMM_FAST" in layer.explain(2048)
+    assert "M = 2049: DEQUANTIZE" in layer.explain(2049)
 
 
 def test_what_rounds_weights_is_for_weights_that_fit():

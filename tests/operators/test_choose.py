@@ -25,7 +25,8 @@ from gemlite_edu.packing.plane_tiles import best_layout
 from gemlite_lab.bench import measurements
 
 FROZEN = Path(__file__).parent.parent / "frozen" / "choices.json"
-ROWS = (1, 2, 4, 5, 8, 9, 16, 64, 65, 128, 200, 256, 384, 512, 700, 768, 1024, 1025, 4096)
+ROWS = (1, 2, 4, 5, 8, 9, 16, 64, 65, 128, 200, 256, 384, 512, 700, 768, 1024, 1025)
+ROWS += (2048, 2049, 4096)
 CODES = ("8/64", "4/128", "4/channel", "4/48", "3/64", "2/128", "1/128", "int8", "float16")
 SIZES = ((4096, 4096), (5120, 13824), (4100, 4608))
 TYPES = (
@@ -86,7 +87,7 @@ def test_up_to_its_rows_the_fused_product_was_always_sooner_than_dense_weights()
         (us, took["gemm_a16wn_fast", *problem])
         for (kernel, *problem), us in took.items()
         if kernel == "dequantize_then_cublas" and ("gemm_a16wn_fast", *problem) in took
-        if problem[1] <= 1024
+        if problem[1] <= 2048
     ]
     prose = " ".join(
         (Path(__file__).parent.parent.parent / "docs" / "kernels.md").read_text().split()
@@ -122,9 +123,9 @@ def test_limits_are_what_the_rules_choose(fits, machine):
 def test_codes_that_torch_alone_makes_dense_stay_fused():
     """Triton makes integers dense sooner, but reads no levels."""
     operands = best_layout(4, 8192, 128), torch.float16, torch.float16, True, H200
-    integers = Problem(1025, 3072, *operands)
+    integers = Problem(2049, 3072, *operands)
     levels = integers._replace(decoders=Coding.of(NF4).decoders)
-    assert choose(integers._replace(M=1024)).matmul_type == "GEMM_FAST"
+    assert choose(integers._replace(M=2048)).matmul_type == "GEMM_FAST"
     assert choose(integers).matmul_type == "DEQUANTIZE"
     assert choose(levels).matmul_type == "GEMM_FAST"
     assert limits(levels) == ((4, "GEMV_FAST"), (None, "GEMM_FAST"))

@@ -19,7 +19,7 @@ from gemlite_lab.bench.candidate import Candidate, Prepared
 from gemlite_lab.bench.candidates import ours
 
 _WIDTHS = (8, 4, 3, 2, 1)
-_ROWS, _SIZES = (1, 4, 5, 8, 9, 64, 65, 128, 256, 512, 1024, 1025), (4096, 8192)
+_ROWS, _SIZES = (1, 4, 5, 8, 9, 64, 65, 128, 256, 512, 1024, 2048, 2049), (4096, 8192)
 
 
 def _candidate(name, why_not, prepare, build):
