@@ -22,6 +22,7 @@ _UNSEEN = {
     "the table goes from the smallest to the largest value",
     "each product is put in 16 bits",
     "the sum of each word, or a lane's sum of all its words, is rounded to half precision",
+    "y is rounded to half precision before it is rounded to X_T",
     "codes beyond 127 are clamped",
     "words of ones alone are skipped, but each of their codes stands for a number",
     "the loop ends at an x of 0, but the codes behind it meet an x of their own",

@@ -1,9 +1,12 @@
 """Mistakes in a whole fused GEMV: the words and x that a step takes, the sum, and the scale.
 
 Beside the parts of dequant_dot: `word_at` (tiles, lanes) is the place in a row of the word that
-each lane takes in each step, `start` (tiles,) the place in x where a step begins, and `scaled`
-makes y of the sums (M, N) and the scales (N, 1).
+each lane takes in each step, `in_memory` makes of a row's number and this place the word's place in
+`all_words`, `start` (tiles,) is the place in x where a step begins, and `scaled` makes y of the
+sums (M, N) and the scales (N, 1).
 """
+
+from functools import partial
 
 import torch
 
@@ -14,13 +17,18 @@ from gemlite_lab.checker.mistakes.raised_scales import raised_scales
 from gemlite_lab.checker.mistakes.sums_apart import two_readings_of_x
 
 _LANES = torch.arange(WARP_SIZE)
+_TAKEN_AT_ONCE = 2, 4, 8, 16, 32, 64, 128, 256
 _OF_ONE_WORD = ("the sum is held in", "the products and their sum are held in")
 
 
 def parts_of(case):
     parts = word_dots.parts_of(case)
+    words = parts.pop("words")
     tiles, count, lanes = parts["counted"].shape
     return parts | {
+        "all_words": words.flatten(),
+        "row": torch.arange(len(words)),
+        "in_memory": partial(_in_rows, tiles * WARP_SIZE),
         "word_at": _steps(tiles) * WARP_SIZE + _LANES,
         "start": _steps(tiles) * count * lanes,
         "scaled": lambda sums, scales: sums * scales.T,
@@ -31,9 +39,14 @@ def _steps(tiles):
     return torch.arange(tiles)[:, None]
 
 
+def _in_rows(length, row, place):
+    return row * length + place
+
+
 def output(parts):
-    words = parts["words"].flatten(1)
-    taken = words[:, parts["word_at"].clamp(max=words.shape[1] - 1)][:, :, None]
+    words = parts["all_words"]
+    at = parts["in_memory"](parts["row"].view(-1, 1, 1), parts["word_at"])
+    taken = words[at.clamp(max=len(words) - 1)][:, :, None]
     codes = fields.codes(taken, parts).double()
     weights = parts["value"](codes, parts["zero"](parts["zeros"])) * parts["kept"](taken)
     sums = parts["add"](_met(parts), weights * parts["counted"])
@@ -46,12 +59,16 @@ def _met(parts):
 
 
 def mistakes_of(case):
-    tiles = -(-case.x.shape[1] // (WARP_SIZE * (32 // case.nbits)))
+    count = 32 // case.nbits
+    tiles = -(-case.x.shape[1] // (WARP_SIZE * count))
+    counted = torch.ones(tiles, count, WARP_SIZE).double()
     return [
         *_scale_mistakes(case),
-        *(_step_mistakes(tiles, 32 // case.nbits) if tiles > 1 else []),
+        *(_step_mistakes(tiles, count) if tiles > 1 else []),
+        *_row_mistakes(case, counted),
+        *_end_mistakes(case, counted),
         *_sum_mistakes(),
-        _neighbouring_x(32 // case.nbits),
+        _neighbouring_x(count),
         two_readings_of_x(
             "the sum of x is that of lane 0 alone: the warp does not reduce it",
             in_their_sum=lambda x: x * (_LANES == 0),
@@ -76,6 +93,8 @@ def _sum_mistakes():
         "the sum of a lane is held in bfloat16": products.adding(of_sum=bfloat16),
         "the sum of a lane is held in an integer, which cuts off the fraction":
             products.adding(of_sum=torch.trunc),
+        "the sum of a lane is put in an integer behind its last word, which cuts off the fraction":
+            products.adding(of_word=torch.trunc),
     }  # fmt: skip
     return [
         Mistake(words, {"add": _along_the_lane(add)}, is_alone=True) for words, add in adds.items()
@@ -112,6 +131,15 @@ def _scale_mistakes(case):
         "the sum is rounded to half precision before it is scaled": lambda s, scales: (
             s.half().double() * scales.T
         ),
+        "y is rounded to half precision before it is rounded to X_T": lambda s, scales: (
+            (s * scales.T).half().double()
+        ),
+        "the sum of a row is put in an integer, which cuts off the fraction": lambda s, scales: (
+            s.trunc() * scales.T
+        ),
+        "y is put in an integer, which cuts off the fraction": lambda s, scales: (
+            s * scales.T
+        ).trunc(),
         **{
             words: lambda s, scales, raised=raised: s * raised(scales.double()).T
             for words, raised in raised_scales().items()
@@ -145,6 +173,43 @@ def _step_mistakes(tiles, count):
     ]
 
 
+def _row_mistakes(case, counted):
+    """Mistakes in where the words of a row lie, and in how many there are."""
+    N, K = case.W_q.shape
+    tiles, count, lanes = counted.shape
+    words = K // count
+    short = {"in_memory": partial(_in_rows, words)}
+    at = _steps(tiles).view(-1, 1, 1) * lanes + _LANES
+    ended = {"counted": counted * (at < words)}
+    padded = "it is padded to whole tiles"
+    of_padding = {
+        f"a row of words is taken to have K / 8 of them; {padded}": short,
+        f"the words of a row from K / 8 on are left out, and the next row begins there; {padded}":
+            short | ended,
+        "the words of a row from K / 8 on are left out; they have codes below K, too": ended,
+    }  # fmt: skip
+    by_tile = {
+        "the words are taken to lie tile after tile, with all rows in each; they lie row after row":
+            {"in_memory": lambda row, at: (at // lanes * N + row) * lanes + at % lanes},
+    }  # fmt: skip
+    mistakes = (of_padding if words < tiles * lanes else {}) | (by_tile if tiles > 1 else {})
+    return [Mistake(words, parts) for words, parts in mistakes.items()]
+
+
+def _end_mistakes(case, counted):
+    """Mistakes in which codes at the end of a row are left out, as if all came so many at once."""
+    K = case.W_q.shape[1]
+    k = torch.arange(counted.numel()).view(counted.shape)
+    return [
+        Mistake(
+            f"K is rounded down to a multiple of {size}, and the codes behind it are left out",
+            {"counted": counted * (k < K // size * size)},
+        )
+        for size in _TAKEN_AT_ONCE
+        if K % size
+    ]
+
+
 WHOLE_GEMV = Model(
-    parts_of, mistakes_of, output, word_dots.BY_ROW, fitted=word_dots.WORD_DOT.fitted
+    parts_of, mistakes_of, output, ("row", "zeros", "scales"), fitted=word_dots.WORD_DOT.fitted
 )
