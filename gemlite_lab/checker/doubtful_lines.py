@@ -67,6 +67,7 @@ _SHIFTS_OF_PYTHON = (
 _BLOCK_OR_DECLARED = re.compile(
     r"[{}]|\b(?:float|double|half|X_T|SUM_T|u?int(?:32_t)?)\s+(\w+)\s*=[^=]"
 )
+_FOR = re.compile(r"\bfor\s*\(\s*(?:(?:const|unsigned)\s+)*$")
 _BARRIER = re.compile(r"\b(?:__syncthreads|stage_to_shared)\s*\(")
 _HEAD_OF_IF = r"\s*(?:else\s+)?if\s*\([^()]*(?:\([^()]*\)[^()]*)*\)\s*"
 _IF_ALONE = re.compile(_HEAD_OF_IF)
@@ -143,7 +144,10 @@ def doubtful_lines(text, exercise=None):
 
 
 def _declared_again(lines):
-    """(line, sentence) for each variable that an inner block declares under an outer one's name."""
+    """(line, sentence) for each variable that an inner block declares under an outer one's name.
+
+    The variable of a for ends with its loop, which cannot declare it again.
+    """
     doubts, declared, depth = [], {}, 0
     for number, line in enumerate(lines, 1):
         for found in _BLOCK_OR_DECLARED.finditer(line):
@@ -157,7 +161,7 @@ def _declared_again(lines):
                     f"this is a new {name}, which ends with its braces; that of line {outer[1]} is"
                 )
                 doubts.append((number, f"{says} another: leave the type out to assign to it"))
-            else:
+            elif not _FOR.search(line[: found.start()]):
                 declared[name] = depth, number
     return doubts
 

@@ -2,7 +2,11 @@
 
 # Lines of a lesson's kernel of 8 bits, which the exercise asks for with 4.
 _OF_EIGHT_BITS = (
-    (r"\b128\b", "at 8 bits a tile is 128 wide; a word of 4-bit codes has 8 of them, for 32 lanes"),
+    (
+        r"\bceil_div\(\s*K\s*,\s*128\s*\)|\bK\s*\+\s*127\b"
+        r"|[tT](?:ile|ILE)\w*\s*[*=]\s*128\b|(?<![*/.] )\b128\s*\*\s*\w*[tT](?:ile|ILE)",
+        "at 8 bits a tile is 128 wide; a word of 4-bit codes has 8 of them, for 32 lanes",
+    ),
     (r"word\s*>>\s*24\b|&\s*(255|0x[fF]{2})\b", "this takes 8 bits of the word; a code has 4"),
 )
 _OF_ROWS = (

@@ -34,6 +34,8 @@ RIGHT = sorted((Path(__file__).parent.parent / "right").glob("*/*.cu"))
         ("y[n] = 1 / 2 * sum;", "whole numbers divide to a whole number"),
         ("{ float sum = 1.0f; }\nfor (;;) {\n  float sum = 2.0f;\n}", None),
         ("float sum = 0.0f;\nfor (;;) {\n  float sum = x[0];\n}", "that of line 1 is another"),
+        ("for (int k = 0; k < 8; ++k) {\n}\nfor (;;) {\n  int k = 1;\n}", None),
+        ("int k = 1;\nfor (int j = 0; j < 8; ++j) {\n  int k = j;\n}", "that of line 1 is another"),
         ("for (int j = 0; j < 8; ++j) sum += __shfl_down_sync(~0u, sum, 1 << j);", None),
         ("const bool last = i < N && j < K; // 0 < i < N", None),
         ("if (n < N) {\n  stage_to_shared(x, x_shared, K, K);\n}", "that skip the if never come"),
@@ -126,9 +128,25 @@ def test_a_line_of_python_that_does_not_join_its_numbers_is_quoted(line, says):
     assert says in doubts[0] if says else not doubts
 
 
-def test_a_line_of_the_lessons_8_bits_is_pointed_out_where_4_are_asked_for():
-    assert "a tile is 128 wide" in doubtful_lines("int tiles = ceil_div(K, 128);", "fused_gemv")[0]
-    assert not doubtful_lines("int tiles = ceil_div(K, 128);", "dequant_dot")
+@pytest.mark.parametrize(
+    "line, is_told",
+    [
+        ("int tiles = ceil_div(K, 128);", True),
+        ("const int num_tiles = (K + 127) / 128;", True),
+        ("stage_to_shared(x, x_shared, K, num_tiles * 128);", True),
+        ("const X_T* x_met = &x_shared[128 * tile + lane_id];", True),
+        ("constexpr int TILE = 128;", True),
+        ("stage_to_shared(x, x_shared, K, num_tiles * 2 * 128);", False),
+        ("const X_T* x_met = &x_shared[2 * 128 * tile + lane_id];", False),
+        ("if (threadIdx.x < 128) y[n] = sum;", False),
+        ("__shared__ float partial[128];", False),
+    ],
+)
+def test_a_line_of_the_lessons_8_bits_is_pointed_out_where_4_are_asked_for(line, is_told):
+    says = "at 8 bits a tile is 128 wide"
+    for exercise in ("fused_gemv", "climb", "dequant_dot_4bit"):
+        assert any(says in doubt for doubt in doubtful_lines(line, exercise)) == is_told
+    assert not any(says in doubt for doubt in doubtful_lines(line, "dequant_dot"))
 
 
 @pytest.mark.parametrize(
