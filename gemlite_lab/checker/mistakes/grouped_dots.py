@@ -55,6 +55,7 @@ def mistakes_of(case):
         scaled_code_without_x(),
         *(zero_once_a_group(together) for together in {1, _codes_together(case)}),
         *_forgotten_sums(case, counted),
+        *_forgotten_ends(case, counted),
         *_scaled_as_a_sum(),
         *_groups_of_the_first_code(case, counted),
         *raised_scale_mistakes(),
@@ -103,6 +104,17 @@ def _forgotten_sums(case, counted):
         "only the sum of the last group of each word is added": group == group[:, -1:],
         "only the sum of the first group of each word is added": group == group[:, :1],
     }
+    return products.mistakes_of_counts(counted, counts)
+
+
+def _forgotten_ends(case, counted):
+    """Mistakes in which the codes at the end of a row count nothing."""
+    codes = case.scales.shape[1] * case.group_size
+    counts = {
+        "the codes of a row's last group are left out": _k(counted) < codes - case.group_size,
+        "the codes of a row end at a whole multiple of 32, and those of the rest are left out":
+            _k(counted) < codes // 32 * 32,
+    }  # fmt: skip
     return products.mistakes_of_counts(counted, counts)
 
 
@@ -206,6 +218,8 @@ def _wrong_groups(case, counted):
     }
     groups |= {f"k keeps its lowest {bits} bits alone": (k & 2**bits - 1) // size for bits in _BITS}
     groups |= {f"GROUP_SIZE is taken as {other}": k // other for other in _SIZES if other != size}
+    if size > 32:
+        groups["GROUP_SIZE is rounded down to a multiple of 32"] = k // (size // 32 * 32)
     groups["the last group is left out: the group before it is taken"] = right.clamp(max=last - 1)
     groups |= products.shifted_groups(right, last)
     existing = {words: group.clamp(max=last) for words, group in groups.items()}
