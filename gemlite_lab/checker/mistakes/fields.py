@@ -89,15 +89,18 @@ def word_mistakes(nbits, name):
 
 
 def divided_words():
-    """Mistakes in a shift to the right, as by a division that rounds or by signed numbers."""
+    """Mistakes in a shift to the right, as by a division that rounds or by signed numbers.
+
+    A float32 loses bits before the shift or the division: the name of that tells of neither.
+    """
     moved = {
-        "the word is divided as a float32, which holds 24 bits":
+        "the word becomes a float32, which holds 24 bits":
             lambda words, shift: (unsigned(words).float() / 2.0**shift).long(),
-        "the word is divided as a float32, which holds 24 bits, and rounded to the nearest":
+        "the word becomes a float32, which holds 24 bits, and its quotient is rounded":
             lambda words, shift: (unsigned(words).float() / 2.0**shift).round().long(),
-        "the signed word is divided as a float32, which holds 24 bits, and cut off towards 0":
+        "the signed word becomes a float32, which holds 24 bits, and its quotient is truncated":
             lambda words, shift: (signed(words).float() / 2.0**shift).trunc().long(),
-        "the signed word is divided as a float32, which holds 24 bits, and rounded down":
+        "the signed word becomes a float32, which holds 24 bits":
             lambda words, shift: (signed(words).float() / 2.0**shift).floor().long(),
         "the word is divided as a signed number, which rounds negative ones towards 0":
             lambda words, shift: (signed(words).double() / 2.0**shift).trunc().long(),
@@ -175,6 +178,7 @@ def order_mistakes(fields, is_told_by_shift=False):
 def shift_mistakes(shift, nbits, name, top_first):
     wrong = (_shifts_from_the_top if top_first else _shifts_from_the_low_end)(shift, nbits)
     return [
+        *(_moved_to_the_top(shift, nbits, name) if top_first else []),
         Mistake(
             "the mask is applied before the shift, where it keeps the lowest field alone",
             {"moved": lambda words, shift: (words & (1 << nbits) - 1) >> shift},
@@ -202,8 +206,35 @@ def _shifts_from_the_top(shift, nbits):
         "the shift and its beginning are those of 4 bits, whatever {} is": 28 - 4 * j,
         "the idle bits are taken to be at the top of the word": shift - 32 % nbits,
         "the shift is 31 - {} * (j + 1), one bit short": shift - 1,
+        "the shift is 33 - {} * (j + 1), one bit too far": shift + 1,
+        "the shift is 31 - {0} * j, as if a code had one bit; it is 32 - {0} * (j + 1)":
+            31 - nbits * j,
+        "the shift goes on by {0} - 1 for each code; it goes on by {0}":
+            32 - nbits - (nbits - 1) * j,
         "the codes of a word are taken from the least significant bits up": nbits * j,
-    }
+    }  # fmt: skip
+
+
+def _moved_to_the_top(shift, nbits, name):
+    """Mistakes where a code is moved to the top of its word, and then down to the low end."""
+    j = torch.arange(len(shift)).view(-1, 1)
+    moves = {
+        f"the code on top is shifted down by 31 - {name}, one bit too little": (nbits, 31 - nbits),
+        f"the code on top is shifted down by 33 - {name}, one bit too far": (nbits, 33 - nbits),
+        f"the shift goes on by {name} + 1 for each code; it goes on by {name}":
+            (nbits + 1, 32 - nbits),
+    }  # fmt: skip
+    return [
+        Mistake(
+            words,
+            {
+                "moved": lambda words, _, up=up, down=down: unsigned(words << up * j) >> down,
+                "mask": ALL_BITS,
+            },
+            is_alone=True,
+        )
+        for words, (up, down) in moves.items()
+    ]
 
 
 def _shifts_from_the_low_end(shift, nbits):

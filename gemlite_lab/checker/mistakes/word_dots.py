@@ -158,6 +158,20 @@ def mistakes_of_any_format(case):
             {"x": lambda x: x / x.shape[2]},
         ),
         *place_mistakes(len(shift)),
+        *_begun_at_1(counted),
+    ]
+
+
+def _begun_at_1(counted):
+    """Code j - 1 taken for code j, in a loop that begins at 1 and ends where it should."""
+    place = right_place(counted.shape[1])
+    words = (
+        "the loop begins at j = 1 and takes code j - 1 of the word, which meets x[j * WARP_SIZE]"
+    )
+    return [
+        Mistake(words, {"place": place.roll(-1, 0), "counted": without_last}, is_alone=True)
+        for without_last in [counted * (place < place[-1])]
+        if counted.shape[1] > 1
     ]
 
 
