@@ -207,7 +207,8 @@ def _integer_mistakes(case):
             lambda c, z: _byte(c) - z,
         "the zero-point is put in a signed byte: from 128 on it counts as negative":
             lambda c, z: c - _byte(z),
-        "an offset of 128 is taken from the codes and not added back": lambda c, z: c - 128 - z,
+        "128 times the sum of x is missing, as if 128 were taken from codes and not added back":
+            lambda c, z: c - 128 - z,
         "an offset of 128 is taken from the codes and not added back, but taken off once more":
             lambda c, z: c - 256 - z,
     }  # fmt: skip
@@ -220,6 +221,7 @@ def _integer_mistakes(case):
     return [
         *(Mistake(words, {"value": value}) for words, value in values.items()),
         *(Mistake(words, {"add": how}) for words, how in adds.items()),
+        *_offset_mistakes(case),
         *(_or_a_wrong_offset(mistake, case) for mistake in products.value_mistakes(half)),
         sum_of_x("the sum of the x of a word is put in a signed byte", _byte),
         two_readings_of_x(
@@ -235,6 +237,36 @@ def _integer_mistakes(case):
         Mistake("the zero-point is clamped to 127", {"zero": lambda z: z.clamp(max=127)}),
         Mistake("x is unsigned: a negative x counts as 256 more", {"x": lambda x: x % 256}),
         *word_dots.mistakes_of_any_format(case),
+    ]
+
+
+def _offset_mistakes(case):
+    """Mistakes in what comes back for the offset that 8-bit codes need, and shorter ones do not."""
+    back = "comes back times the sum of x"
+    if case.nbits < 8:
+        added = {"128": 128, "2 to the power W_NBITS - 1": 2 ** (case.nbits - 1)}
+        return [
+            Mistake(
+                f"{what} is not taken from these codes, but {back}",
+                {"value": lambda c, z, by=by: c + by - z},
+            )
+            for what, by in added.items()
+        ]
+
+    def once_a_word(x, weights):
+        return products.exact_sum(x, weights) + 128 * x[0, :, 0].numel()
+
+    signed = {"value": lambda c, z: _byte(c) + 128 - z}
+    once = {"value": lambda c, z: c - 128 - z, "add": once_a_word}
+    return [
+        Mistake(
+            f"128 is not taken from the codes, so that those from 128 on are negative as signed "
+            f"bytes, but {back}",
+            signed,
+        ),
+        Mistake(
+            "128 is added back once per word; it is 128 times the sum of x", once, is_alone=True
+        ),
     ]
 
 
