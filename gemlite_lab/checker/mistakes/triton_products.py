@@ -3,7 +3,7 @@
 import torch
 
 from gemlite_lab.checker.mistakes import dense, products
-from gemlite_lab.checker.mistakes.model import Model
+from gemlite_lab.checker.mistakes.model import Mistake, Model
 
 
 def _padded(values, length):
@@ -80,6 +80,10 @@ def _mistakes_of_group(case):
             (start + tile * block + k) // size,
         "a chunk is taken to begin at k = chunk * (K // chunks), and a tile to lie in one group":
             (start + tile * block) // size,
+        "all k of half a tile take the group of the first of them":
+            (in_row * block + k // (block // 2) * (block // 2)) // size,
+        "a tile's first k and the place in the tile are divided apart, and each loses its rest":
+            in_row * block // size + k // size,
         "a short last group is taken to be part of the one before it":
             cut.group.clamp(max=max(0, case.x.shape[1] // size - 1)),
         "k is multiplied by 1 / GROUP, which float32 has to round; // divides exactly":
@@ -90,10 +94,17 @@ def _mistakes_of_group(case):
     axes = ("chunk", "K"), ("tile", "each chunk"), ("k", "each tile")
     counted = torch.ones(cut.shape).double()
     at, K = in_row * block + k, case.x.shape[1]
+    quotient = K // case.chunks
     counts = {
         "a last tile that is not full is left out": at < K // block * block,
         "the last k of K is left out": at < K - 1,
-    }
+        "a chunk is taken to be K // chunks numbers long, and the k that are left go to none":
+            at < quotient * case.chunks,
+        "a chunk is taken to be K // chunks numbers long, and those that fill no tile go to none":
+            (at < quotient * case.chunks) & (at % quotient < quotient // block * block),
+        "a last chunk with fewer tiles than the others is left out":
+            (chunk + 1) * own <= -(-K // block),
+    }  # fmt: skip
     tiles_of_own = (-(-K // block) - chunk * own).clamp(max=own)
     times_from_0 = (tile < tiles_of_own).sum(0)
     counts["every chunk begins at tile 0, not at first"] = (chunk == 0) * times_from_0
@@ -103,8 +114,23 @@ def _mistakes_of_group(case):
             4, counted, axes, cut.group, dense.existing(groups, cut.group, cut.last), places
         ),
         *products.mistakes_of_counts(counted, counts),
+        *_begun_again(case, at.flatten()),
         *dense.byte_mistakes(),
     ]
+
+
+def _begun_again(case, at):
+    """The mistake in which the k beyond K, which fill up the last tile, meet an x."""
+    K = case.x.shape[1]
+    wrapped = at % K
+    if K % case.block_k == 0:
+        return []
+    group = wrapped // case.group_size
+    places = {"x_at": wrapped, "codes_at": wrapped, "scale_group": group, "zero_group": group}
+    tiles_end = -(-K // case.block_k) * case.block_k
+    counted = (at < tiles_end).double()
+    words = "beyond K the last tile goes on with the first k of the row, which count twice"
+    return [Mistake(words, places | {"counted": counted}, is_alone=True)]
 
 
 def _output_of_group(parts):
