@@ -15,6 +15,7 @@ _QUANTUM = 1 / 16
 _MAX_QUANTA = 2**24  # float32 sums are exact up to this
 _SIGNED_OFFSET = 8
 _PADDING = 5
+_ZEROS = 13  # an odd number, so that a zero is another one a tile of rows further on
 _MANY = 47  # a prime: so many zeros and scales are distinct in `many_groups_int4`
 
 
@@ -93,7 +94,7 @@ def exact_int4(
     codes = torch.randint(0, 16, (N, K), dtype=torch.uint8, generator=generator)
     n, g = torch.arange(N), torch.arange(K // group_size + spare)[:, None]
     scales = 2.0 ** ((2 * n + 3 * g) % 5) * _QUANTUM
-    zeros = ((7 * n + 3 * g + 1) % 16).float()
+    zeros = ((7 * n + 3 * g + 1) % _ZEROS).float()
     if signed:
         codes, zeros = codes.to(torch.int8) - _SIGNED_OFFSET, zeros - _SIGNED_OFFSET
     x = torch.randint(-1, 2, (M, K if columns == "K" else N), generator=generator).half()

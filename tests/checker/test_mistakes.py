@@ -27,8 +27,6 @@ _UNSEEN = {
     "words of ones alone are skipped, but each of their codes stands for a number",
     "the loop ends at an x of 0, but the codes behind it meet an x of their own",
     "even and odd k are exchanged (for x and for the codes)",
-    "every tile begins at row 0: tile * BLOCK_N is missing (for zeros)",
-    "tiles are counted from the beginning of the chunk, not of W (for zeros)",
     "groups from 10 on are taken for earlier ones (for the scale alone)",
     "groups from 16 on are taken for earlier ones (for the zero-point alone)",
     "groups from 20 on are taken for earlier ones (for the scale alone)",

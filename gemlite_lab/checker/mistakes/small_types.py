@@ -29,6 +29,25 @@ def scale_types():
     return [Mistake(words, {"value": how}, is_alone=True) for words, how in values.items()]
 
 
+def bfloat16_numbers():
+    """Mistakes in which numbers of a weight become bfloat16.
+
+    Triton's interpreter cuts off the bits that a GPU rounds.
+    """
+    cut = _cut_to_bfloat16
+    values = {
+        "the scale is": lambda c, z, scale: (c - z) * cut(scale),
+        "the zero-point is": lambda c, z, scale: (c - cut(z)) * scale,
+        "scale and zero-point are": lambda c, z, scale: (c - cut(z)) * cut(scale),
+        "code minus zero-point is": lambda c, z, scale: cut(c - z) * scale,
+        "the weight is": lambda c, z, scale: cut((c - z) * scale),
+    }
+    return [
+        Mistake(f"{what} made bfloat16, which has eight bits", {"value": how}, is_alone=True)
+        for what, how in values.items()
+    ]
+
+
 def cut_sums():
     """Mistakes in a sum whose last bits are cut off, as by a mask."""
     types = {"TF32, which has 10 bits behind the point": 13, "bfloat16, which has 7": 16}

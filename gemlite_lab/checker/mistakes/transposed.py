@@ -2,7 +2,7 @@
 
 import torch
 
-from gemlite_lab.checker.mistakes import dense, products
+from gemlite_lab.checker.mistakes import dense, products, small_types
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 
 
@@ -86,6 +86,8 @@ def _mistakes_of(case):
         "each row takes those of the row behind": (n + 1).clamp(max=N - 1),
         "all rows take those of row 0": 0 * n,
         "a tile takes those of its first row for all rows": tile * block_n,
+        "all tiles of a chunk take those of its first tile, as if they were loaded above the loop":
+            tile // of_chunk * of_chunk * block_n + in_tile,
     }  # fmt: skip
     counted = torch.ones(N, 1).double()
     return [
@@ -94,6 +96,7 @@ def _mistakes_of(case):
         *_value_mistakes(case.signed),
         *([] if case.signed else [products.skipped_zeros()]),
         *products.x_mistakes(),
+        *small_types.bfloat16_numbers(),
         *(Mistake(words, {"codes_at": at}) for words, at in in_k.items()),
         *(
             Mistake(f"{words} (for {what})", {name: at for name in names})

@@ -2,7 +2,7 @@
 
 import torch
 
-from gemlite_lab.checker.mistakes import dense, products
+from gemlite_lab.checker.mistakes import dense, products, small_types
 from gemlite_lab.checker.mistakes.model import Mistake, Model
 
 
@@ -218,6 +218,7 @@ def _mistakes_of_scales(case):
             {words: place for words, place in places.items() if (place != torch.arange(K)).any()},
         ),
         *products.mistakes_of_counts(counted, products.twice_in_each_turn(turns_behind)),
+        *small_types.bfloat16_numbers(),
     ]
 
 
