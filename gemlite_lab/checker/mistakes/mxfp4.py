@@ -8,6 +8,8 @@ from gemlite_lab.checker.mistakes.model import Mistake, Model
 from gemlite_lab.checker.mistakes.mxfp4_exponents import OF_FITTED, OF_LESS, OF_POWER, OF_REACH
 from gemlite_lab.checker.mxfp4_cases import LEVELS, groups_of
 
+_MILLIONTH = 1e-6
+
 
 def _parts_of(case):
     return {
@@ -77,6 +79,23 @@ def _of_negative(code):
     return lambda codes, steps: torch.where((steps < 0) & (codes > 0), code(codes), codes)
 
 
+def _rounded_to(part):
+    """Codes of |step| that is rounded to a multiple of 1 / part first."""
+    return lambda steps: _nearest((part * steps).round() / part, _to_even)
+
+
+def _whole_from_4_on(steps):
+    return _nearest(torch.where(steps.abs() < 4, steps, steps.round()), _to_even)
+
+
+def _near_a_tie(steps):
+    """Codes where a step within a millionth of the middle of two levels counts as a tie."""
+    middles = (LEVELS[1:] + LEVELS[:-1]) / 2
+    middle = middles[(steps.abs()[..., None] - middles).abs().argmin(-1)]
+    is_near = (steps.abs() - middle).abs() <= _MILLIONTH * middle
+    return _nearest(torch.where(is_near, middle, steps), _to_even)
+
+
 _OF_STEPS = {
     "w is multiplied by s; it is divided by it": lambda w, scales, reach: w.double() * scales,
     "w is not divided by s": lambda w, scales, reach: w.double(),
@@ -113,7 +132,13 @@ _OF_NEAREST = {
     "|w| / s is rounded to a whole number, and that is the code":
         lambda steps: steps.abs().round(),
     "|w| / s is rounded to a whole number first, and then to a level":
-        lambda steps: _nearest(steps.round(), _to_even),
+        _rounded_to(1),
+    **{f"|w| / s is rounded to {parts} first, and then to a level": _rounded_to(part)
+       for part, parts in ((2, "halves"), (4, "quarters"), (8, "eighths"))},
+    "|w| / s is rounded to a whole number first and then to an even one, from 4 on":
+        _whole_from_4_on,
+    "a weight that lies within a millionth of the middle of two levels goes to the even code":
+        _near_a_tie,
     "2 |w| / s is rounded, and that is the code; levels lie farther apart above 2":
         lambda steps: (2 * steps).abs().round(),
     "the level itself is returned; it is the code": 

@@ -53,9 +53,19 @@ def _raised(little):
     return lambda w: w.double().abs().amax(2) + little
 
 
+def _frexp_of_the_largest(w):
+    """The size of the largest w; beside other w, 0 has the power of two -1, as of frexp."""
+    largest = w.double().amax(2)
+    return largest.abs().masked_fill((largest == 0) & w.any(2), 0.5)
+
+
 OF_REACH = {
     "the largest w is taken, not the largest |w|": lambda w: w.double().amax(2),
     "the size of the largest w is taken, not the largest |w|": lambda w: w.double().amax(2).abs(),
+    "the size of the largest w is taken, not the largest |w|; where all others are negative and it "
+    "is 0, the exponent is -3, from frexp": _frexp_of_the_largest,
+    "the largest w is taken, not the largest |w|, and a group of negative w has the least exponent":
+        lambda w: w.double().amax(2).clamp(min=0),
     "the smallest |w| is taken, not the largest": lambda w: w.double().abs().amin(2),
     "the mean |w| is taken, not the largest": lambda w: w.double().abs().mean(2),
     "the sum of |w| is taken, not the largest": lambda w: w.double().abs().sum(2),
