@@ -22,6 +22,7 @@ _SCALES = torch.tensor([0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0])
 _FRACTIONS_OF_FULL = torch.arange(20, 8, -1) / 20
 _CLEARLY = 1e-4
 _MOST_WEIGHTS_SHOWN = 10
+_MOST_CANDIDATES_SHOWN = 12
 _REAL_ROWS = 12
 _CANDIDATES = 65, 300  # from which the number of many is drawn
 
@@ -121,7 +122,15 @@ def _inputs_of(case, element):
     w, candidates = case.W[row].tolist(), case.candidates[row].tolist()
     if len(w) > _MOST_WEIGHTS_SHOWN:
         return ""
-    return f"Row {row} has w = {w}, nbits = {case.nbits}, candidates = {candidates}."
+    given = f"Row {row} has w = {w}, nbits = {case.nbits}"
+    if len(candidates) <= _MOST_CANDIDATES_SHOWN:
+        return f"{given}, candidates = {candidates}."
+    first = candidates[:_MOST_CANDIDATES_SHOWN]
+    best = int(_expected(case)[0][row])
+    return (
+        f"{given}, and {len(candidates)} candidates: the first are {first}, and candidate {best} "
+        f"is {candidates[best]}."
+    )
 
 
 def _alone(row):

@@ -167,6 +167,22 @@ def test_the_first_row_that_a_scale_is_wrong_for_is_shown():
     assert json.loads(candidates) == case.candidates[int(number)].tolist()
 
 
+def test_of_many_candidates_the_first_are_shown_and_the_best():
+    best_scale = right_answer("best_scale")
+
+    def of_the_first(w, nbits, candidates):
+        return best_scale(w, nbits, candidates[:256])
+
+    message = message_of("best_scale", of_the_first)
+    said = re.search(
+        r"nbits = 4, and 300 candidates: the first are (\[.*?\]), and candidate 299 is 1.0\.\n",
+        message,
+    )
+    case = next(case for case in EXERCISES["best_scale"].cases() if case.candidates.shape[1] == 300)
+    assert json.loads(said[1]) == case.candidates[0, :12].tolist()
+    assert len(message) < 700
+
+
 def test_only_nan_is_told_apart_from_wrong_numbers():
     text = """
 __device__ float dequant_dot(uint32_t word, const X_T* x, float zero) { return nanf(""); }
