@@ -39,6 +39,7 @@ from gemlite_lab.checker.mixed_mm_transposed import MIXED_MM_TRANSPOSED
 from gemlite_lab.checker.mma_rows import MMA_ROWS
 from gemlite_lab.checker.mxfp4_encode import MXFP4_ENCODE
 from gemlite_lab.checker.notes import has_rungs
+from gemlite_lab.checker.objections import objections_postponed
 from gemlite_lab.checker.order_of_atomics import other_orders, refuse_dependence_on_order
 from gemlite_lab.checker.pack import PACK
 from gemlite_lab.checker.pack_sparse import PACK_SPARSE
@@ -114,6 +115,7 @@ def judge(exercise, answer, seed):
             compiled_for_gpu(exercise, answer, device) as what_was_not_compiled,
             doubtful_lines_named(exercise, answer),
             loads_kept(),
+            objections_postponed(),
         ):
             first, *others = exercise.cases()
             fresh = exercise.fresh(seed)

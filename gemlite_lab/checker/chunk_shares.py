@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import torch
 
-from gemlite_lab.checker.exercise import CheckFailed
+from gemlite_lab.checker.objections import object_to
 
 _VALUES_OF_X = 3
 
@@ -24,7 +24,7 @@ def with_a_row_for_each_tile(case, tile):
 
 
 def refuse_uneven_shares(name, case, sums, y, right):
-    """Raise CheckFailed if y is right, and one of several chunks has added up more than its share.
+    """Object if y is right, and one of several chunks has added up more than its share.
 
     sums: (chunks, M, columns of y), or None if the case has no chunks. A case tells only if it is
     made by `with_a_row_for_each_tile`.
@@ -35,7 +35,7 @@ def refuse_uneven_shares(name, case, sums, y, right):
     share = -(-tiles // len(sums))
     for chunk, added in enumerate(sums.ne(0).any(2).sum(1).tolist()):
         if added > share:
-            raise CheckFailed(
+            object_to(
                 f"{name} has the right sums on {case.label}, but chunk {chunk} adds up {added} of "
                 f"{tiles} tiles, where {share} are its share of {len(sums)} chunks: give each "
                 "program tiles of its own, so that they work side by side"

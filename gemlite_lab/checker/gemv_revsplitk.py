@@ -8,7 +8,8 @@ from gemlite_edu.numbers.bounds import factored_error_bound
 from gemlite_edu.numbers.reference import ScaledProduct
 from gemlite_lab.checker.cases import fresh
 from gemlite_lab.checker.chunk_shares import refuse_uneven_shares, with_a_row_for_each_tile
-from gemlite_lab.checker.exercise import CheckFailed, Exercise
+from gemlite_lab.checker.exercise import Exercise
+from gemlite_lab.checker.objections import object_to
 from gemlite_lab.checker.tiled_cases import (
     BLOCK_N,
     added_atomically,
@@ -83,7 +84,7 @@ def _run(answer, case, device):
     limit = _loads_needed(case)
     for name, times in loads.items():
         if times > limit and ((y - right).abs() <= (0 if bound is None else bound)).all():
-            raise CheckFailed(
+            object_to(
                 f"{_NAME} has the right numbers on {case.label}, but loads {name} "
                 f"{times} times, where {limit} are enough: two tiles of a group need one "
                 f"load{_ONE_GROUP if case.layout.group_size is None else ''}"
