@@ -9,7 +9,8 @@ from gemlite_edu.packing import pack_warped_int32
 from gemlite_lab.checker import cases
 from gemlite_lab.checker.dequant_dot import expected
 from gemlite_lab.checker.dequant_formats import linear
-from gemlite_lab.checker.exercise import CheckFailed, Exercise, run_watched
+from gemlite_lab.checker.exercise import Exercise, run_watched
+from gemlite_lab.checker.objections import object_to
 from gemlite_lab.checker.precise_cases import fine_gemv, precise_gemv
 from gemlite_lab.checker.random_cases import random_gemv
 from gemlite_lab.checker.usual_sizes import usual_sizes
@@ -146,11 +147,11 @@ def _inspected(kernel, operands):
 
 
 def _refuse_x_of_every_warp(report, x, W_packed):
-    """Raise CheckFailed if a block asks global memory for more than one x."""
+    """Object if a block asks global memory for more than one x."""
     lines = report.of("x")
     blocks = -(-len(W_packed) // _WARPS)
     if sum(line.bytes_asked for line in lines) > blocks * x.nbytes:
-        raise CheckFailed(
+        object_to(
             f"{_NAME} reads x from global memory more than once in each block ({lines[-1].place}): "
             "copy it to x_shared once, and let every warp read it there"
         )
