@@ -298,6 +298,6 @@ def test_how_far_many_rows_are_from_cublas_is_the_record():
     }
     prose = " ".join((ROOT / "docs/kernels.md").read_text().split())
     assert (
-        f"multiplying by it took at most {most[4]:.2f} times as long as cuBLAS with an fp16 W in 4 bits, "
-        f"{most[8]:.2f} in 8 bits and {most[2]:.2f} in 2"
+        f"multiplying by it took at most {most[4]:.2f} times as long as cuBLAS with an fp16 W in "
+        f"4 bits, {most[8]:.2f} in 8 bits and {most[2]:.2f} in 2"
     ) in prose
