@@ -29,7 +29,7 @@ _ROWS = {
     (8, 8): 3,
 }
 _BY_TYPES, _TYPE = "IncompatibleTypeErrorImpl", re.compile(r"triton\.language\.(\w+)")
-_ALONE = 3, 16  # no telling words here: who is wrong here alone would get the name of a mistake
+_ALONE = 3, 16  # not telling: who is wrong here alone would get the name of a mistake
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,11 @@ class _TileCase(cases.CodesCase):
     def layout(self):
         """The `PlaneTiles` of the words."""
         return PlaneTiles(self.nbits, self.W_q.shape[1], None, self.word_bits)
+
+    @property
+    def is_telling(self):
+        """True if an answer that was wrong before is known by its output here."""
+        return (self.nbits, self.word_bits) != _ALONE
 
 
 @cache
