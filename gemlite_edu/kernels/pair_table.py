@@ -175,12 +175,19 @@ def known_of(texts: Mapping[str, str], nbits: int) -> dict[str, Any]:
 
 
 def _halves(levels: Sequence[float] | torch.Tensor | Format) -> torch.Tensor:
-    numbers = levels.levels or () if isinstance(levels, Format) else levels
-    halves = torch.as_tensor(numbers).detach().cpu().half()
-    is_power = halves.dim() == 1 and len(halves) in (2, 4, 8, 16, 32, 64, 128, 256)
-    if not is_power or not halves.isfinite().all():
-        raise ValueError(
-            "levels must be 2, 4, 8, 16, 32, 64, 128 or 256 numbers that fit in float16, up to "
-            f"65504, got {levels!r}"
-        )
+    expected = (
+        "levels must be 2, 4, 8, 16, 32, 64, 128 or 256 numbers that fit in float16, up to 65504"
+    )
+    numbers = levels.levels if isinstance(levels, Format) else levels
+    if numbers is None:
+        raise ValueError(f"{expected}, got {levels!r}, which has none")
+    try:
+        halves = torch.as_tensor(numbers).detach().cpu().half()
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(f"{expected}, got {numbers!r:.60}") from None
+    if halves.dim() != 1 or len(halves) not in (2, 4, 8, 16, 32, 64, 128, 256):
+        raise ValueError(f"{expected}, got a shape of {tuple(halves.shape)}")
+    if not halves.isfinite().all():
+        first = int((~halves.isfinite()).nonzero()[0])
+        raise ValueError(f"{expected}, got {float(numbers[first])} at place {first}")
     return halves

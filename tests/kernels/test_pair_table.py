@@ -263,8 +263,18 @@ def test_levels_of_any_numbers_are_rounded_to_halves():
 
 
 @pytest.mark.parametrize(
-    "levels", [range(15), range(512), 4, [[0.0] * 16], [1e5] * 16, [torch.nan] * 16]
+    "levels, came",
+    [
+        (range(15), r"a shape of \(15,\)"),
+        (range(512), r"a shape of \(512,\)"),
+        (4, r"a shape of \(\)"),
+        ([[0.0] * 16], r"a shape of \(1, 16\)"),
+        ([0.0] * 15 + [1e5], "100000.0 at place 15"),
+        (torch.full((16,), torch.nan), "nan at place 0"),
+        ("nf4", "'nf4'"),
+    ],
 )
-def test_what_is_no_table_is_refused(levels):
-    with pytest.raises(ValueError, match="levels must be 2, 4, 8, .* or 256 numbers that fit in"):
+def test_what_is_no_table_is_refused(levels, came):
+    expected = f"2, 4, 8, .* or 256 numbers that fit in float16, up to 65504, got {came}$"
+    with pytest.raises(TypeError if levels == "nf4" else ValueError, match=expected):
         pair_table(levels)
