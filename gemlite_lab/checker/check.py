@@ -117,7 +117,7 @@ def judge(exercise, answer, seed):
             loads_kept(),
             objections_postponed(),
         ):
-            first, *others = exercise.cases()
+            first, *others = exercise.cases_on(device)
             fresh = exercise.fresh(seed)
             lines = [_check_case(exercise, runs, first, device)]
             if exercise.is_kernel:

@@ -21,6 +21,7 @@ _IN_GAPS = 3.0
 _REAL_ROWS = 40
 _LEAST = 2.0**-24  # of fp16
 _LARGE_SIZE, _MANY_ROWS = 1000, 60
+_LARGEST_BLOCK = 2**13
 _X_EVERY = 27  # k has an x in the wide case, so that a sum needs no more than 24 bits
 _SMALL = 10  # fp16 holds each product and sum of smaller numbers
 
@@ -35,6 +36,11 @@ class _DenseCase:
     block_n: int
     block_k: int
     is_exact: bool = True
+
+    @property
+    def fits_a_gpu(self):
+        """False for blocks that take a GPU's compiler long, and more registers than it has."""
+        return self.block_n * self.block_k <= _LARGEST_BLOCK
 
 
 @cache

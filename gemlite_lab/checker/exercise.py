@@ -64,6 +64,13 @@ class Exercise:
         """Whether an answer that is right on the CPU is run on a GPU too."""
         return self.is_kernel or self.is_triton
 
+    def cases_on(self, device):
+        """The cases for "cpu" or "cuda". `fits_a_gpu` of a case is False if no GPU is to run it."""
+        cases = self.cases()
+        if device == "cpu":
+            return cases
+        return [case for case in cases if getattr(case, "fits_a_gpu", True)]
+
     def bound_around(self, wrong, bound):
         """How far an answer may be from a wrong output. bound: how far from the right output."""
         return bound if self.mistake_tolerance is None else wrong.abs() * self.mistake_tolerance

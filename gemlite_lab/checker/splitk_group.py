@@ -42,6 +42,7 @@ _LONG, _BROAD, _EMPTY, _WIDE, _FRESH, _RANDOM, _SHARED, _LONGEST = (
     (1, 512, 128, 3, 1, 32_896),  # a number of 16 bits with a sign ends at 32,767
 )
 _FEW_GROUPS = 16
+_LARGEST_BLOCK_K = 128
 _ZEROS_OF_MANY = 53  # so many zeros and five scales tell 265 groups apart
 _TILES_ARE_GROUPS = 32, 32, 17, 33, 272  # the last tile is half empty
 
@@ -59,6 +60,11 @@ class _SplitCase:
     zeros: torch.Tensor
     x: torch.Tensor
     is_exact: bool = True
+
+    @property
+    def fits_a_gpu(self):
+        """False for blocks that need more shared memory than most GPUs have."""
+        return self.block_k <= _LARGEST_BLOCK_K
 
 
 @cache
