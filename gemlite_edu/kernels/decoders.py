@@ -10,6 +10,7 @@ from gemlite_edu.kernels.holes import without_comments
 from gemlite_edu.kernels.pair_table import table_texts
 
 DECODING_HOLES = ("dequant_pair", "prepare_pairs")
+_COUNTS = [2**nbits for nbits in range(1, 9)]  # of levels
 _MOST_LOST = 2.0**-10  # largest relative error of a level in float16
 _WITHOUT_LEVELS = re.compile(r"\bprepare_pairs\s*\(\s*(?:void\s*)?\)")
 
@@ -41,11 +42,21 @@ class Coding:
 
     @staticmethod
     def of(format):
-        """The coding of a `Format`; None if its codes are integers that the kernels decode."""
+        """The coding of a `Format`; None if its codes are integers that the kernels decode.
+
+        Raises ValueError if its texts are those of a table of more or fewer levels than it has.
+        """
         if format.levels is None:
             return None if format.texts is None else Coding(0, format.texts)
-        fit = format.texts is not None or _fit_in_halves(format.levels)
-        return Coding(len(format.levels), format.texts, fit)
+        count = len(format.levels)
+        of_a_table = next((n for n in _COUNTS if format.texts == _of_a_table(n)), None)
+        if of_a_table not in (None, count):
+            raise ValueError(
+                f"the format has {count} levels, and its texts are those of pair_table for "
+                f"{of_a_table}: leave texts out, and its levels are decoded by a table of {count}"
+            )
+        texts = None if of_a_table else format.texts
+        return Coding(count, texts, texts is not None or _fit_in_halves(format.levels))
 
     @cached_property
     def decoders(self):
@@ -55,7 +66,11 @@ class Coding:
         """
         if self.texts is not None:
             return self.texts
-        return tuple(sorted(table_texts(self.level_count).items())) if self.fit_in_halves else None
+        return _of_a_table(self.level_count) if self.fit_in_halves else None
+
+
+def _of_a_table(count):
+    return tuple(sorted(table_texts(count).items()))
 
 
 def takes_levels(texts):

@@ -280,6 +280,20 @@ def test_a_text_that_takes_levels_needs_a_format_with_levels(W):
         GemLiteLinear.from_coded(quantize_to_format(W, mine))
 
 
+def test_texts_of_a_table_decode_no_levels_that_it_cannot_hold(x):
+    """The same as without these texts: a table is of halves, and of as many levels."""
+    levels, codes = [0.5 * code for code in range(16)], torch.arange(N * K).reshape(N, K) % 16
+    large = Format(4, levels=[1e6, *levels[1:]], texts=g.pair_table(levels))
+    layer = GemLiteLinear.from_coded(
+        CodedWeight(large, codes.byte(), torch.full((N, 1), 1e-3).half())
+    )
+    with pytest.raises(ValueError, match="GEMV_FAST has no text that decodes this format"):
+        layer.forward_manual(x.half(), "GEMV_FAST")
+    few = Format(4, levels=levels, texts=g.pair_table(levels[:8]))
+    with pytest.raises(ValueError, match="has 16 levels, and its texts are .* pair_table for 8"):
+        GemLiteLinear.from_coded(CodedWeight(few, codes.byte(), torch.ones(N, 1).half()))
+
+
 def test_triton_kernels_are_refused_for_levels(W, x):
     layer = GemLiteLinear.from_coded(quantize_to_format(W, g.NF4))
     with pytest.raises(ValueError, match="GEMV is for codes that are integers, and not in pieces"):
