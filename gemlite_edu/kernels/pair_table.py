@@ -183,7 +183,7 @@ def _halves(levels: Sequence[float] | torch.Tensor | Format) -> torch.Tensor:
         raise ValueError(f"{expected}, got {levels!r}, which has none")
     try:
         halves = torch.as_tensor(numbers).detach().cpu().half()
-    except (TypeError, ValueError, RuntimeError):
+    except (TypeError, ValueError, RuntimeError, NotImplementedError):
         raise TypeError(f"{expected}, got {numbers!r:.60}") from None
     if halves.dim() != 1 or len(halves) not in (2, 4, 8, 16, 32, 64, 128, 256):
         raise ValueError(f"{expected}, got a shape of {tuple(halves.shape)}")

@@ -45,7 +45,8 @@ def coded_linear(
     """What `quantizer`, as `quantizer_of` returns it, makes of the weights of a torch.nn.Linear.
 
     A quantizer that is not this package's gets a copy, so the linear never changes. Raises
-    ValueError for weights on meta, or for codes of another shape than the weights.
+    ValueError for weights on meta, or for codes of another shape than the weights; TypeError for
+    what is no `CodedWeight`.
     """
     W = linear.weight.detach()
     if W.is_meta:
@@ -53,7 +54,9 @@ def coded_linear(
     if hasattr(quantizer, "of_layer"):
         quantizer = quantizer.of_layer(linear)
     q = quantizer(W if quantizer is quantize_to_format else W.clone(), format)
-    if isinstance(q, CodedWeight) and q.codes.shape != W.shape:
+    if not isinstance(q, CodedWeight):
+        raise TypeError(f"the quantizer must return a CodedWeight, and returned {type(q).__name__}")
+    if q.codes.shape != W.shape:
         raise ValueError(
             f"the quantizer got W {tuple(W.shape)} and returned codes {tuple(q.codes.shape)}: "
             "return one code for each weight"

@@ -17,7 +17,7 @@ from gemlite_edu.numbers.activations import (
     scaled_activations_of,
     token_scales_of,
 )
-from gemlite_edu.numbers.checks import check_no_grad, is_int
+from gemlite_edu.numbers.checks import FLOATS, check_dense, check_no_grad, is_int
 from gemlite_edu.numbers.coded_weight import CodedWeight
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.numbers.format import Format
@@ -179,6 +179,7 @@ class GemLiteLinear(SavedLayer):
         """
         if not isinstance(linear, torch.nn.Linear):
             raise TypeError(f"from_linear takes a torch.nn.Linear, got {type(linear).__name__}")
+        check_dense("the Linear's weight", linear.weight, FLOATS)
         bias = None if linear.bias is None else linear.bias.detach()
         q = coded_linear(linear, format, quantizer_of(quantizer, format))
         return cls.from_coded(q, bias, linear.weight.dtype)

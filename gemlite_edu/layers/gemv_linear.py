@@ -12,7 +12,7 @@ from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.layers.frozen import FrozenLayer
 from gemlite_edu.numbers.checks import FLOATS, check_bias, per_group
 from gemlite_edu.numbers.dtypes import name_of
-from gemlite_edu.numbers.quantize import QuantizedWeight
+from gemlite_edu.numbers.quantize import QuantizedWeight, check_is_quantized
 from gemlite_edu.operators.gemv_op import PackedGemv
 from gemlite_edu.packing import pack_warped_int32
 from gemlite_edu.packing.address_map import check_words
@@ -89,6 +89,7 @@ class GemvLinear(FrozenLayer):
         >>> linear(torch.ones(1, 64).half())
         tensor([[64., 64.]], dtype=torch.float16)
         """
+        check_is_quantized(q)
         if kernel in KERNELS and not KERNELS[kernel].takes_nbits:
             raise ValueError(f"{kernel} has words of its own: pack them and call GemvLinear(...)")
         K, W_packed = q.W_q.shape[1], pack_warped_int32(q.W_q, q.nbits)

@@ -38,8 +38,12 @@ def save_quantized(model: torch.nn.Module, folder: str | os.PathLike[str]) -> No
         raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
     if isinstance(model, GemLiteLinear):
         raise ValueError("the model is itself a GemLiteLinear: save its state_dict by save_file")
-    if not any(isinstance(module, GemLiteLinear) for module in model.modules()):
+    layers = {n: module for n, module in model.named_modules() if isinstance(module, GemLiteLinear)}
+    if not layers:
         raise ValueError(f"the {type(model).__name__} has no GemLiteLinear: call quantize_ first")
+    for name, layer in layers.items():
+        if layer.metadata is None:
+            raise ValueError(f"{name} has no weights yet: call its pack, or leave it out")
     with new_folder(folder) as unfinished:
         if transformers_models.is_one(model):
             transformers_models.attach(model)
@@ -105,6 +109,8 @@ def checked_arguments(
     """(folder as a Path, device as a torch.device) of `load_quantized`; TypeError or ValueError
     for arguments of other kinds."""
     folder = checked_path(folder)
+    if folder.is_file():
+        raise ValueError(f"{folder} is a file: pass the folder that holds it")
     if not isinstance(model, torch.nn.Module | None):
         raise TypeError(f"model must be a torch.nn.Module or None, got {type(model).__name__}")
     return folder, checked_device(device)

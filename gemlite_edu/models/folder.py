@@ -22,8 +22,8 @@ def checked_path(folder: str | os.PathLike[str]) -> Path:
 
 def counted(names: Iterable[str], kind: str = "tensor") -> str:
     """How many of this kind these are, in words, and the first of them."""
-    names = sorted(names)
-    return f"{len(names)} {kind}{'s' * (len(names) > 1)}: {names[0]}"
+    first, *others = sorted(names)
+    return f"{1 + len(others)} {kind}s, the first is {first}" if others else f"1 {kind}: {first}"
 
 
 @contextmanager

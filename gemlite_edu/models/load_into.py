@@ -10,6 +10,7 @@ from gemlite_edu.layers.gemlite_linear import GemLiteLinear
 from gemlite_edu.models.folder import counted
 from gemlite_edu.models.linear_layers import Model, named_layers, put
 from gemlite_edu.models.saved_layers import (
+    PARTS,
     Forms,
     TrustedTexts,
     read_layer,
@@ -78,7 +79,8 @@ def _check_others(
     """Raise ValueError unless the tensors beside the layers are those of the model's state."""
     tied, in_files = _tied(model), set(shards.names())
     state = {n: t for n, t in model.state_dict().items() if not n.startswith(of_layers)}
-    saved = [name for name in shards.names() if not name.startswith(of_layers)]
+    packed = {layer + part for layer in of_layers for part in (*PARTS, "weight")}
+    saved = [name for name in shards.names() if name not in packed]
     needed = [name for name in state if in_files.isdisjoint(tied.get(name, [name]))]
     for names, sentence in (
         (needed, f"the model needs, and {where} does not have"),

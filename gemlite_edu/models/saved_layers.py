@@ -18,7 +18,7 @@ from gemlite_edu.operators.saved import saved_form
 TrustedTexts = dict[str, str] | Iterable[dict[str, str]] | None  # {hole: text}
 Forms = dict[str, tuple[Form, Format | None]]  # {name of a layer: its form and format}
 
-_ALL = (*TENSORS, "metadata")
+PARTS = (*TENSORS, "metadata")
 _trusted: ContextVar[TrustedTexts] = ContextVar(
     "trusted_texts", default=None
 )  # what `trusting` allows
@@ -80,7 +80,7 @@ def _form(shards: Shards, layer: str) -> tuple[Form, Format | None]:
 
 def on_meta_of(shards: Shards, layer: str) -> dict[str, torch.Tensor]:
     """{name: tensor on meta} of the tensors of a layer that are saved."""
-    present = [name for name in _ALL if f"{layer}.{name}" in shards.names()]
+    present = [name for name in PARTS if f"{layer}.{name}" in shards.names()]
     return {name: shards.meta(f"{layer}.{name}") for name in present}
 
 
@@ -91,6 +91,11 @@ def trusted_for(
 
     trusted_texts: {hole: text}, a list of these, or None.
     """
+    if not isinstance(trusted_texts, Iterable | None):
+        came = type(trusted_texts).__name__
+        raise TypeError(
+            f"trusted_texts must be a dict {{hole: text}} or a list of them, got {came}"
+        )
     trusted = [trusted_texts] if isinstance(trusted_texts, dict) else list(trusted_texts or [])
     if not all(isinstance(texts, dict) for texts in trusted):
         raise TypeError("trusted_texts must be a dict {hole: text}, or a list of such dicts")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gemlite_edu.numbers.checks import check_group_size
+from gemlite_edu.numbers.checks import check_dense, check_group_size
 
 _UINT8_MAX_BITS = 8
 _TERNARY_ZERO = 2  # BitNet's, so that no code is 0
@@ -169,6 +169,12 @@ def _symmetric_scale_zero(
     return scales, torch.full_like(scales, zero)
 
 
+def check_is_quantized(q: object) -> None:
+    """Raise unless `q` is a `QuantizedWeight`."""
+    if not isinstance(q, QuantizedWeight):
+        raise TypeError(f"from_quantized takes a QuantizedWeight, got {type(q).__name__}")
+
+
 def check_nbits(nbits: object) -> None:
     """Raise unless `nbits` is an int from 1 to 8."""
     if not isinstance(nbits, int) or isinstance(nbits, bool):
@@ -181,6 +187,7 @@ def check_codes(W_q: object, nbits: int, name: str = "W_q") -> None:
     """Raise unless `W_q` is an (N, K) uint8 tensor of codes below 2**nbits, N and K at least 1."""
     if not isinstance(W_q, torch.Tensor) or W_q.dtype != torch.uint8:
         raise TypeError(f"{name} must be a torch.uint8 tensor of codes, got {_kind(W_q)}")
+    check_has_numbers(name, W_q)
     if W_q.dim() != 2 or W_q.numel() == 0:
         raise ValueError(f"{name} must have shape (N, K) with N, K >= 1, got {tuple(W_q.shape)}")
     if int(W_q.max()) >= 2**nbits:
@@ -199,8 +206,16 @@ def check_matrix_of_floats(W: object) -> None:
     """Raise unless `W` is a floating-point tensor (N, K), N and K at least 1."""
     if not isinstance(W, torch.Tensor) or not W.is_floating_point():
         raise TypeError(f"W must be a floating-point tensor, got {_kind(W)}")
+    check_has_numbers("W", W)
     if W.dim() != 2 or W.numel() == 0:
         raise ValueError(f"W must have shape (N, K) with N, K >= 1, got {tuple(W.shape)}")
+
+
+def check_has_numbers(name: str, tensor: torch.Tensor) -> None:
+    """Raise for a sparse or nested tensor, and for one on meta."""
+    check_dense(name, tensor)
+    if tensor.is_meta:
+        raise ValueError(f"{name} has no numbers, because it is on meta")
 
 
 def check_finite(W: torch.Tensor) -> None:

@@ -298,8 +298,8 @@ def check_taken(
     reason = FAST[name].refusal(layout, x_dtype, y_dtype, machine_of(device), N, decoders)
     if reason is not None:
         raise ValueError(
-            f"{name} does not take {name_of(x_dtype)} x, {name_of(y_dtype)} y and N = {N} with "
-            f"{layout} on {device}, because {reason}: take another matmul_type"
+            f"{name} does not take {name_of(x_dtype)} x, {name_of(y_dtype)} y, N = {N} and K = "
+            f"{layout.K} as packed here, on {device}, because {reason}: take another matmul_type"
         )
 
 

@@ -56,6 +56,10 @@ def packed(form, W_q, scales, zeros, bias, fma_mode, word_bits, levels=None):
         check_bias(bias, form.out_features)
         bias = bias.to(W_q.device)
     tensors = {"W_q": words, "high": high, **inside, "bias": bias, "levels": levels}
+    for name, tensor in (*inside.items(), ("bias", bias)):
+        if tensor is not None and not tensor.isfinite().all():
+            name = name.removeprefix("channel_")
+            raise ValueError(f"{name} must be finite, got a NaN or an infinity")
     return checked(replace(form, mode=mode), tensors), tensors
 
 

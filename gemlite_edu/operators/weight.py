@@ -5,7 +5,7 @@ from typing import Literal
 
 import torch
 
-from gemlite_edu.numbers.quantize import QuantizedWeight
+from gemlite_edu.numbers.quantize import QuantizedWeight, check_is_quantized
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.packing.plain_tiles import PlainTiles
 from gemlite_edu.packing.plane_tiles import PlaneTiles, best_layout, pack_with_high
@@ -61,6 +61,7 @@ class PackedWeight:
         >>> weight.layout.tile, tuple(weight.words.shape)
         (32, (1, 2, 16))
         """
+        check_is_quantized(q)
         N, K = q.W_q.shape
         group_size = None if q.group_size == K else q.group_size
         if word_bits is None:

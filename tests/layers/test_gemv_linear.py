@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from gemlite_edu import GemvLinear, pack_warped_int32, quantize_linear
+from gemlite_edu import GemvLinear, PackedWeight, pack_warped_int32, quantize_linear
 from gemlite_edu.kernels.errors import UntrustedText
 from gemlite_edu.numbers import bounds, reference
 from gemlite_edu.packing import pack_sparse_1in2, tiled_sparsity_50
@@ -233,3 +233,9 @@ def test_a_module_that_is_partly_on_meta_is_an_error(q, x):
 def test_a_wrong_use_gets_one_sentence(q, x, use, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         use(q, x)
+
+
+def test_from_quantized_takes_a_quantized_weight_alone():
+    for made in (GemvLinear, PackedWeight):
+        with pytest.raises(TypeError, match="from_quantized takes a QuantizedWeight, got str"):
+            made.from_quantized("q")

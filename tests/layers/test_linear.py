@@ -251,10 +251,9 @@ def test_what_y_cannot_hold(dtype, largest):
 @pytest.mark.parametrize("kernel", [*KERNELS, "DEQUANTIZE"])
 def test_nan_stays_in_its_row_and_its_channel(kernel, x):
     q = quantize_linear(torch.randn(N, K), 4, group_size=64)
-    scales = q.scales.clone()
-    scales[7, 1] = torch.nan
     x[1, 5] = torch.nan
-    layer = GemLiteLinear(4, 64, K, N).pack(q.W_q, scales, q.zeros)
+    layer = GemLiteLinear(4, 64, K, N).pack(q.W_q, q.scales, q.zeros)
+    layer.scales.data[1, 7] = torch.nan  # pack refuses one
     expected = torch.zeros(3, N, dtype=torch.bool)
     expected[1], expected[:, 7] = True, True
     assert torch.equal(layer.forward_manual(x, kernel).isnan(), expected)
@@ -1326,9 +1325,18 @@ WRONG = {
         }.items()
     },
     **{
+        f"{label} that is not finite": (lambda names=names: built().pack(CODES, **names), sentence)
+        for label, names, sentence in (
+            ("a scale", {"scales": GROUPS * torch.nan}, "^scales must be finite, got a NaN"),
+            ("a scale per channel", {"scales": torch.inf}, "^scales must be finite, got a NaN"),
+            ("a zero", {"scales": GROUPS, "zeros": torch.nan}, "^zeros must be finite, got a NaN"),
+            ("a bias", {"bias": torch.full((N,), torch.nan)}, "^bias must be finite, got a NaN"),
+        )
+    },
+    **{
         f"INT8 x, zeros {label}": (
             lambda value=value: int8().pack(CODES, GROUPS, value),
-            "whole zeros",
+            "whole zeros|zeros must be finite",
         )
         for label, value in {
             "of a half": 7.5,

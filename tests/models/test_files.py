@@ -122,6 +122,10 @@ def one_more(tensors, config):
     tensors["more"] = torch.ones(1)
 
 
+def one_more_of_a_layer(tensors, config):
+    tensors["down.foo"] = torch.ones(3)
+
+
 def no_such_tied(tensors, config):
     config["same_as"]["lm_head.weight"] = "nothing"
 
@@ -174,6 +178,7 @@ CHANGES = {
     "other words": (other_words, "up.metadata: the saved layer must have W_q"),
     "embedding": (other_embedding, r"embed.weight is \(10, 63\) in .*, and \(10, 64\) in the"),
     "one more": (one_more, "has, and the model does not take, 1 tensor: more"),
+    "one more of a layer": (one_more_of_a_layer, "the model does not take, 1 tensor: down.foo"),
     "no tied": (no_such_tied, "says that lm_head.weight equals nothing, which no file has"),
     "no names": (no_names, "same_as in the config of .* must map names to names"),
     "untied": (untied, "embed.weight and lm_head.weight are one in the model and two"),
@@ -272,6 +277,10 @@ def test_other_arguments_are_refused(folder, model, tmp_path):
         save_quantized(model, 5)
     with pytest.raises(ValueError, match="cannot be made, because .*config.json is a file: choose"):
         save_quantized(model, folder / "config.json" / "one" / "two")
+    with pytest.raises(ValueError, match="up has no weights yet: call its pack, or leave it out"):
+        save_quantized(torch.nn.ModuleDict({"up": GemLiteLinear(4, 32, 64, 6)}), tmp_path / "other")
+    with pytest.raises(ValueError, match="config.json is a file: pass the folder that holds it"):
+        load_quantized(folder / "config.json")
     with pytest.raises(ValueError, match="the model is itself a GemLiteLinear: save its state"):
         save_quantized(model.up, tmp_path / "other")
     model.up.to("meta")
@@ -294,6 +303,8 @@ def test_texts_are_asked_for_once_for_the_whole_model(tmp_path):
     assert fresh.down.format.holes == other and torch.equal(fresh.up.W_q, model.up.W_q)
     with pytest.raises(TypeError, match="trusted_texts must be a dict .*, or a list of such dicts"):
         load_quantized(tmp_path / "model", on_meta(), trusted_texts=["text"])
+    with pytest.raises(TypeError, match="trusted_texts must be a dict .* or a list .*, got int"):
+        load_quantized(tmp_path / "model", on_meta(), trusted_texts=3)
 
 
 def test_shards_are_those_of_the_index(tmp_path):

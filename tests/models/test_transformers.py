@@ -162,7 +162,9 @@ def test_from_pretrained_refuses_layers_that_the_config_forgets(saved, tmp_path)
     folder = copy_without(saved, tmp_path, [])
     config = json.loads((folder / "config.json").read_text()) | {"num_hidden_layers": 1}
     (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ValueError, match="does not take, 7 packed layers: model.layers.1.mlp.down"):
+    with pytest.raises(
+        ValueError, match="does not take, 7 packed layers, the first is model.layers.1.mlp.down"
+    ):
         AutoModelForCausalLM.from_pretrained(folder)
 
 

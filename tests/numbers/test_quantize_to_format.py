@@ -232,6 +232,13 @@ def test_a_side_may_be_one(shape):
     [
         (torch.eye(2).int(), NF4, TypeError, "W must be a floating-point tensor, got torch.int32"),
         ([[1.0]], NF4, TypeError, "W must be a floating-point tensor, got list"),
+        (
+            torch.eye(2).to_sparse(),
+            NF4,
+            TypeError,
+            "W must be a dense tensor, got torch.sparse_coo",
+        ),
+        (torch.eye(2, device="meta"), NF4, ValueError, "W has no numbers, because it is on meta"),
         (torch.ones(3), NF4, ValueError, r"W must have shape \(N, K\) .* got \(3,\)"),
         (torch.ones(0, 3), NF4, ValueError, r"W must have shape \(N, K\) .* got \(0, 3\)"),
         (torch.tensor([[0, torch.nan]]), NF4, ValueError, r"W\[0, 1\] is nan"),
