@@ -10,7 +10,7 @@ import torch
 from gemlite_edu.kernels.errors import UntrustedText
 from gemlite_edu.kernels.gemv import KERNELS
 from gemlite_edu.layers.frozen import FrozenLayer
-from gemlite_edu.numbers.checks import FLOATS, check_bias, per_group
+from gemlite_edu.numbers.checks import FLOATS, check_bias, check_flag, per_group
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.numbers.quantize import QuantizedWeight, check_is_quantized
 from gemlite_edu.operators.gemv_op import PackedGemv
@@ -65,6 +65,7 @@ class GemvLinear(FrozenLayer):
         super().__init__()
         if x_dtype not in _X_DTYPES.values():
             raise ValueError(f"x_dtype must be torch.float16 or torch.bfloat16, got {x_dtype}")
+        check_flag("trust_saved_text", trust_saved_text)
         self.in_features, self.trust_saved_text = in_features, trust_saved_text
         self._gemv = PackedGemv(kernel, nbits, x_dtype, group_size, replace)
         check_words(W_packed, self._gemv.layout, in_features)
@@ -130,6 +131,7 @@ class GemvLinear(FrozenLayer):
         A saved text would be compiled and run, so a file with texts raises `UntrustedText` unless
         the caller passes `trust_saved_text=True`. Any other file raises ValueError.
         """
+        check_flag("trust_saved_text", trust_saved_text)
         tensors, state = _read(path, cls.__name__)
         if state["replace"] and not trust_saved_text:
             raise _untrusted(path, state["replace"], "load(..., trust_saved_text=True)")

@@ -54,6 +54,8 @@ def calibrated(
         raise TypeError(f"batches must be a list of inputs of the model, got a {came}")
     if iter(batches) is batches:
         raise TypeError("batches can be read only once, and are needed more often: pass a list")
+    if next(iter(batches), None) is None:
+        raise ValueError("batches are empty: give the model at least one input")
     return Calibrated(model, batches, most_bytes)
 
 

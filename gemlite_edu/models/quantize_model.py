@@ -51,8 +51,9 @@ def quantize_(
     each weight of its largest layer, and less than half a GB for temporary tensors; a quantizer of
     yours adds the copy of that layer's weights. Afterwards `model.quantization_summary` has sizes
     and errors: print it. Everything that can be known is checked first; TypeError or ValueError
-    then means that the model is as before. If your own quantizer raises, the layers before are
-    quantized, and another call continues with the rest.
+    then means that the model is as before. If your own quantizer raises, or returns something else
+    than a `CodedWeight` of the layer's shape, the layers before are quantized, and another call
+    continues with the rest.
 
     The new layers have no backward: use torch.no_grad(), or requires_grad_(False). Those of float32
     models multiply x after rounding each number to float16's 11 bits, with a scale for each token

@@ -61,6 +61,12 @@ def is_int(value: object, smallest: int = 1) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= smallest
 
 
+def check_flag(name: str, value: object) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
+
+
 def check_size(name: str, size: object) -> None:
     """Raise unless `size` is an int of at least 1."""
     if not is_int(size):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from gemlite_edu.numbers.checks import check_group_size, check_size, is_int
+from gemlite_edu.numbers.checks import check_flag, check_group_size, check_size, is_int
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.numbers.format_checks import checked_levels, checked_texts
 from gemlite_edu.numbers.quantize import check_nbits
@@ -28,8 +28,9 @@ class Format:
     nbits: the width of a code, 1 to 8.
     levels: 2**nbits finite numbers, in any order; code c stands for levels[c]. None: codes are
         integers, and a code q with the zero z of its group stands for q - z.
-    texts: CUDA texts {hole name: text} that decode the codes in a kernel; kept as sorted pairs, so
-        that a format is hashable, and returned by `holes` as a dict. None: the kernel's own text.
+    texts: CUDA texts {hole name: text} that decode the codes in a kernel: for `GemLiteLinear` those
+        for `dequant_pair` and, if it needs one, `prepare_pairs`. They are kept as sorted pairs, so
+        that a format is hashable, and `holes` returns them as a dict. None: the kernel's own text.
         `levels` still says what the codes stand for: an oracle computes with them, and a text for
         `prepare_pairs` may take them as `const float* levels`.
     group_size: how many neighbours along K share a scale; None: one scale per channel.
@@ -90,9 +91,7 @@ class Format:
             )
 
     def _check_tensor_scale(self) -> None:
-        if not isinstance(self.has_tensor_scale, bool):
-            came = repr(self.has_tensor_scale)
-            raise TypeError(f"has_tensor_scale must be True or False, got {came}")
+        check_flag("has_tensor_scale", self.has_tensor_scale)
         if self.has_tensor_scale and self.scale_dtype not in (None, torch.float8_e4m3fn):
             raise ValueError(
                 f"has_tensor_scale goes with scale_dtype float8_e4m3fn or None, got "

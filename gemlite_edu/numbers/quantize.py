@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from gemlite_edu.numbers.checks import check_dense, check_group_size
+from gemlite_edu.numbers.checks import check_dense, check_flag, check_group_size
 
 _UINT8_MAX_BITS = 8
 _TERNARY_ZERO = 2  # BitNet's, so that no code is 0
@@ -81,6 +81,9 @@ def quantize_linear(
     """
     check_nbits(nbits)
     _check_weight(W)
+    flags = {"symmetric": symmetric, "per_tensor": per_tensor, "integer_zeros": integer_zeros}
+    for name, value in flags.items():
+        check_flag(name, value)
     if per_tensor and group_size is not None:
         raise ValueError(
             f"per_tensor=True has one scale for everything: leave group_size out, got {group_size}"

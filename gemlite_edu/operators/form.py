@@ -7,7 +7,7 @@ from functools import cache, cached_property
 import torch
 
 from gemlite_edu.kernels.decoders import Coding
-from gemlite_edu.numbers.checks import check_group_size, check_size, is_int
+from gemlite_edu.numbers.checks import check_flag, check_group_size, check_size, is_int
 from gemlite_edu.numbers.dtypes import DType, name_of
 from gemlite_edu.numbers.weight_modes import WeightMode
 from gemlite_edu.operators.choose import Problem, machine_for_cuda, triton_reads
@@ -62,9 +62,7 @@ class Form:
             check_size(name, getattr(self, name))
         if self.group_size is not None:
             check_group_size(self.group_size, self.in_features)
-        if not isinstance(self.scaled_activations, bool):
-            came = self.scaled_activations
-            raise TypeError(f"scaled_activations must be True or False, got {came!r}")
+        check_flag("scaled_activations", self.scaled_activations)
         self._check_dtypes()
 
     def _check_dtypes(self):

@@ -13,7 +13,7 @@ from gemlite_edu.kernels.triton.mixed_mm_configs import (
     check_config,
     default_config,
 )
-from gemlite_edu.numbers.checks import check_no_grad
+from gemlite_edu.numbers.checks import check_flag, check_no_grad
 from gemlite_edu.numbers.dtypes import name_of
 from gemlite_edu.operators import tuning
 from gemlite_edu.operators.choose import INT4_RULES, Rows, choose
@@ -85,8 +85,7 @@ def triton_mixed_mm(
 def _check_options(
     transposed: bool, acc_dtype: torch.dtype | None, input_precision: str, kernel_type: str
 ) -> None:
-    if not isinstance(transposed, bool):
-        raise TypeError(f"transposed must be True or False, got {type(transposed).__name__}")
+    check_flag("transposed", transposed)
     if acc_dtype not in (None, torch.float32, torch.float16):
         raise ValueError(f"acc_dtype must be torch.float32 or torch.float16, got {acc_dtype!r}")
     if input_precision not in _INPUT_PRECISIONS:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import torch
 
 from gemlite_edu.kernels.fast_weights import FastWeights
-from gemlite_edu.numbers.checks import FLOATS, check_bias, check_dense, check_no_grad
+from gemlite_edu.numbers.checks import FLOATS, check_bias, check_dense, check_flag, check_no_grad
 from gemlite_edu.numbers.dtypes import DType
 from gemlite_edu.numbers.quantize import check_codes
 from gemlite_edu.numbers.weight_modes import WeightMode
@@ -44,6 +44,7 @@ def packed(form, W_q, scales, zeros, bias, fma_mode, word_bits, levels=None):
     levels: float32, on the device of W_q, if the form's codes are indices into them.
     """
     check_operand("W_q", W_q)
+    check_flag("fma_mode", fma_mode)
     form = replace(form, in_pieces=word_bits is None and form.wants_pieces)
     if W_q.is_floating_point() or W_q.dtype == torch.int8:
         words, high = _plain(form, W_q, zeros), None

@@ -173,7 +173,7 @@ def save(path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> None:
-    """Use the configs of a file that `save` wrote.
+    """Use the configs of a file that `GemLiteLinear.cache_config` wrote.
 
     Skips, with a notice, configs from another device or triton version, and configs of kernels
     whose text has changed since. Raises ValueError for a file that `save` did not write.

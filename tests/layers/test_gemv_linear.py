@@ -235,6 +235,16 @@ def test_a_wrong_use_gets_one_sentence(q, x, use, sentence):
         use(q, x)
 
 
+def test_trust_is_true_or_false(q, tmp_path):
+    GemvLinear.from_quantized(q).save(tmp_path / "gemv.safetensors")
+    for use in (
+        lambda: GemvLinear.from_quantized(q, trust_saved_text="yes"),
+        lambda: GemvLinear.load(tmp_path / "gemv.safetensors", trust_saved_text="yes"),
+    ):
+        with pytest.raises(TypeError, match="trust_saved_text must be True or False, got str"):
+            use()
+
+
 def test_from_quantized_takes_a_quantized_weight_alone():
     for made in (GemvLinear, PackedWeight):
         with pytest.raises(TypeError, match="from_quantized takes a QuantizedWeight, got str"):

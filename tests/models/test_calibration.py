@@ -135,13 +135,14 @@ BAD_BATCHES = {
     "a dict": ({"x": torch.ones(2, K)}, "batches must be a list of inputs .*, got a dict"),
     "a generator": ((x for x in [torch.ones(2, K)]), "batches can be read only once"),
     "a text": ("hi", "batches must be a list of inputs of the model, got a str"),
+    "an empty list": ([], "batches are empty: give the model at least one input"),
     "a number": (3, "batches must be a list of inputs of the model, got a int"),
 }
 
 
 @pytest.mark.parametrize(("batches", "sentence"), BAD_BATCHES.values(), ids=BAD_BATCHES)
 def test_batches_that_are_none_get_one_sentence(model, batches, sentence):
-    with pytest.raises(TypeError, match=sentence):
+    with pytest.raises((TypeError, ValueError), match=sentence):
         calibrated(model, batches)
 
 

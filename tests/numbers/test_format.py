@@ -114,7 +114,7 @@ WRONG = {
     "scale_dtype must be float16, float32, float8_e8m0fnu, float8_e4m3fn or None, got "
     "torch.bfloat16": dict(scale_dtype=torch.bfloat16),
     "got 'float16'": dict(scale_dtype="float16"),
-    "has_tensor_scale must be True or False, got 1": dict(has_tensor_scale=1),
+    "has_tensor_scale must be True or False, got int": dict(has_tensor_scale=1),
     "has_tensor_scale goes with scale_dtype float8_e4m3fn or None, got float16": dict(
         has_tensor_scale=True
     ),
