@@ -17,6 +17,7 @@ from gemlite_edu.kernels.tokens import WORD, tokens_of
 from gemlite_edu.kernels.word_rules import check_words
 
 HOLE = re.compile(r"^// BEGIN HOLE (\w+)\n(.*?)^// END HOLE$", re.DOTALL | re.MULTILINE)
+_DEFINED_BESIDE = {"dequant_pair": ("offset_of",)}  # {hole: what kernels call beside it}
 _MOST_CHARACTERS = 50_000
 # Comments, strings and characters, which checks of the code must ignore.
 _NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
@@ -65,7 +66,7 @@ def _check_code(name, text, kernel_words, words_of_others):
     lines = _lines_of(name, text)
     check_directives(lines, kernel_words, refuse)
     try:
-        _check_function_and_braces(name, conditionals.views(lines))
+        _check_functions_and_braces(name, conditionals.views(lines), words_of_others)
         for code in code_here(name, text):
             check_words(code, refuse)
             check_declarations(code, words_of_others, refuse)
@@ -95,11 +96,13 @@ def _check_characters(name, text):
         raise KernelTextError(f"the text for {name} has a character that no file of text can have")
 
 
-def _check_function_and_braces(name, views):
-    """Refuse a text that does not define its function, or whose braces are open in every view."""
+def _check_functions_and_braces(name, views, words_of_others):
+    """Refuse a text that lacks a function, or whose braces are open in every view."""
     texts = [[token.text for token in code] for code in views]
-    if not any((name, "(") in zip(words, words[1:], strict=False) for words in texts):
-        raise KernelTextError(f"the text for {name} must define the function {name}(...)")
+    beside = [other for other in _DEFINED_BESIDE.get(name, ()) if other not in words_of_others]
+    for function in (name, *beside):
+        if not any((function, "(") in zip(words, words[1:], strict=False) for words in texts):
+            raise KernelTextError(f"the text for {name} must define the function {function}(...)")
     if all(words.count("{") != words.count("}") for words in texts):
         opened, closed = texts[0].count("{"), texts[0].count("}")
         raise KernelTextError(f"the text for {name} opens {opened} braces and closes {closed}")

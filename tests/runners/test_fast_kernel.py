@@ -419,6 +419,12 @@ def test_a_text_that_does_not_compile_is_quoted_with_its_line():
         load(FAST, 4, replace={"dequant_pair": broken}, device="cpu")
 
 
+def test_a_text_must_define_what_its_codes_are_off_by():
+    lines = [line for line in LOOKUP.splitlines(keepends=True) if "offset_of" not in line]
+    with pytest.raises(KernelTextError, match=r"dequant_pair must define the function offset_of"):
+        load(FAST, 4, replace={"dequant_pair": "".join(lines)}, device="cpu")
+
+
 # Loading
 
 
