@@ -34,10 +34,10 @@ class GemvLinear(FrozenLayer):
     """y = x Wᵀ + bias, where W ~ (codes - zeros) * scales, or whatever your own text computes.
 
     W_packed: int32 words in the kernel's layout, with in_features = K weights per row. scales,
-    zeros: float32 (N, 1), (N, K // group_size) or (1, 1); `.half()` on a model keeps their dtypes.
-    kernel, nbits, group_size, replace: as for `load`. bias: (N,) or None. x_dtype: the dtype of x
-    and y, torch.float16 or torch.bfloat16. trust_saved_text: lets `load_state_dict` bring texts
-    that differ from `replace`.
+    zeros: a number, or float32 (N, 1), (N, K // group_size) or (1, 1); `.half()` on a model keeps
+    their dtypes. kernel, nbits, group_size, replace: as for `load`. bias: (N,) or None. x_dtype:
+    the dtype of x and y, torch.float16 or torch.bfloat16. trust_saved_text: lets `load_state_dict`
+    bring texts that differ from `replace`.
 
     The module saves the texts of `replace`, and its repr shows them. It has no backward.
     """
@@ -50,8 +50,8 @@ class GemvLinear(FrozenLayer):
     def __init__(
         self,
         W_packed: torch.Tensor,
-        scales: torch.Tensor,
-        zeros: torch.Tensor,
+        scales: torch.Tensor | float,
+        zeros: torch.Tensor | float,
         in_features: int,
         nbits: int,
         *,
@@ -70,8 +70,8 @@ class GemvLinear(FrozenLayer):
         self._gemv = PackedGemv(kernel, nbits, x_dtype, group_size, replace)
         check_words(W_packed, self._gemv.layout, in_features)
         shape = (len(W_packed), in_features // (group_size or in_features))
-        for name, tensor in (("scales", scales), ("zeros", zeros)):
-            per_group(name, tensor, shape, torch.float32, W_packed.device)
+        scales = _factor("scales", scales, shape, W_packed.device)
+        zeros = _factor("zeros", zeros, shape, W_packed.device)
         if bias is not None:
             check_bias(bias, len(W_packed), (*FLOATS, torch.float64))
         for name, tensor in zip(_TENSORS, (W_packed, scales, zeros, bias), strict=True):
@@ -209,6 +209,14 @@ def _checked(state: dict[str, Any]) -> dict[str, Any]:
     ):
         raise ValueError("this is not the state of a GemvLinear: save it with the same version")
     return state
+
+
+def _factor(
+    name: str, value: torch.Tensor | float, shape: tuple[int, int], device: torch.device
+) -> torch.Tensor:
+    """Scales or zeros as they were given, or a number as (1, 1)."""
+    full = per_group(name, value, shape, torch.float32, device)
+    return value if isinstance(value, torch.Tensor) else full[:1, :1].clone()
 
 
 def _untrusted(where: str | os.PathLike[str], texts: dict[str, str], allowed: str) -> UntrustedText:

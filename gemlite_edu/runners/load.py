@@ -4,6 +4,7 @@ torch.compile and torch.export see the operator, `gemlite_edu::kernel`, which fi
 by the arguments of `load`. Other calls do without it, because that takes the host less time.
 """
 
+import difflib
 import json
 from functools import cache
 from typing import Any, Literal
@@ -58,7 +59,9 @@ def load(
     do not compile; RuntimeError if there is no compiler.
     """
     if not isinstance(name, str) or name not in KERNELS:
-        raise ValueError(f"there is no kernel {name!r}; there are {', '.join(KERNELS)}")
+        near = difflib.get_close_matches(str(name), KERNELS, n=1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        raise ValueError(f"there is no kernel {name!r}{meant}; there are {', '.join(KERNELS)}")
     _check_runner(device, time_limit)
     spec = KERNELS[name].completed(nbits, x_dtype, group_size, y_dtype, fragment)
     kernel = Kernel(spec, replace, device, time_limit)

@@ -235,6 +235,13 @@ def test_a_wrong_use_gets_one_sentence(q, x, use, sentence):
         use(q, x)
 
 
+def test_scales_and_zeros_may_be_numbers(x, q):
+    words = pack_warped_int32(q.W_q, 4)
+    y = GemvLinear(words, 0.5, 7.5, 192, 4)(x)
+    half, zero = torch.full((1, 1), 0.5), torch.full((1, 1), 7.5)
+    assert torch.equal(y, GemvLinear(words, half, zero, 192, 4)(x))
+
+
 def test_trust_is_true_or_false(q, tmp_path):
     GemvLinear.from_quantized(q).save(tmp_path / "gemv.safetensors")
     for use in (

@@ -428,6 +428,13 @@ def test_a_text_must_define_what_its_codes_are_off_by():
 # Loading
 
 
+def test_a_name_that_is_nearly_a_kernels_names_it():
+    with pytest.raises(ValueError, match=r"no kernel 'gemv_fast' \(did you mean gemv_a16wn_fast\?"):
+        load("gemv_fast")
+    with pytest.raises(ValueError, match="no kernel 'xyz'; there are gemv_a16w16_naive, "):
+        load("xyz")
+
+
 def test_a_kernel_says_what_it_is():
     kernel = load(FAST, 4, group_size=128, device="cpu")
     assert repr(kernel) == (
