@@ -19,6 +19,7 @@ BEYOND_HALF = 2.0**20
 _MAX_QUANTA = 2**11
 _LARGEST_HALF = torch.finfo(torch.float16).max
 _MOST_SEEDS = 200  # to look for exact inputs
+_ZEROS_OF_MANY = 13  # of `of_many_rows`: no power of two, so that zeros[n % 2048] is another one
 
 
 @dataclass(frozen=True)
@@ -101,13 +102,13 @@ def of_many_rows(nbits=4, N=2051, K=20, seed=5):
 
     y is 65504, the largest fp16, or -65504 in every third row, and not far from it in the others.
     """
-    case = exact_gemv(nbits, N, K, seed)
+    case, n = exact_gemv(nbits, N, K, seed), torch.arange(N)
+    case = replace(case, zeros=((5 * n + 1) % _ZEROS_OF_MANY).float()[:, None])
     x = case.x.float().sum(0, keepdim=True).half()
     quanta = (case.W_q.double() - case.zeros.double()) @ x[0].double()
     sizes = quanta.abs().clamp(min=1)
     powers = 2.0 ** (15 - sizes.log2().floor())
     scales = torch.stack([_LARGEST_HALF / sizes, powers, 0.75 * powers])
-    n = torch.arange(N)
     scales = scales[n % 3, n]
     label = f"{nbits}-bit, M = 1, N = {N}, K = {K}"
     return replace(case, label=label, x=x, scales=scales.float()[:, None])

@@ -28,6 +28,7 @@ _UNITS = torch.cat([LEVELS, MIDDLES, MIDDLES - _LITTLE, MIDDLES + _LITTLE]).floa
 _REACHES = torch.tensor([4.0, 4.0, 4.125, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 7.96875])
 _FRACTIONS = torch.cat([torch.tensor([1, -1 / 2, 3 / 8, -1 / 4, 1 / 8, -1 / 16]), torch.zeros(26)])
 _TINY = -120
+_MANY_COLUMNS = 6000
 _DTYPES = torch.float16, torch.bfloat16, torch.float32
 
 
@@ -95,6 +96,14 @@ def _next_to_powers(dtype, lowest, highest):
     return _both(label, w.to(dtype).flatten(1))
 
 
+def _everywhere():
+    """Largest |w| next to powers of two, in groups of many columns, and zeros in many rows."""
+    found, _ = _next_to_powers(torch.float32, -8, 8)
+    wide = found.w[::4].repeat(1, _MANY_COLUMNS // found.w.shape[1])
+    label = f"N = {len(wide)}, K = {wide.shape[1]}, float32, largest |w| next to powers of two"
+    return [*_both(label, wide), *_drawn(torch.float32, 130, 64, (-5, None, 1), seed=12)]
+
+
 def _alike():
     """Weights, then the same with rows, whole groups, or all columns in another order."""
     case, _ = _drawn(torch.float32, 6, 192, (-2, 1, 3, -7), seed=14)
@@ -159,6 +168,7 @@ def cases():
         *_both("N = 3, K = 96, all w alike", torch.full((3, 96), -0.3)),
         *_drawn(torch.float32, 1, 90016, (-1, -4, 2), seed=10),
         *_drawn(torch.float16, 1201, 32, (-7, -3), seed=11),
+        *_everywhere(),
         *_alike(),
         *_laid_otherwise(),
     ]

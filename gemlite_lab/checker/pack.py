@@ -23,7 +23,7 @@ _SHAPES = (  # nbits, N, K
 _SMALLEST = ((4, 1, 1), (8, 1, 2), (3, 2, 31), (5, 1, 32), (2, 1, 33), (6, 3, 255), (7, 7, 257))
 _TILES = {nbits: 32 * (32 // nbits) for nbits in range(1, 9)}
 _ONE_BEYOND = tuple((nbits, 1, 4096 // tile * tile + 1) for nbits, tile in _TILES.items())
-_LARGE = ((4, 1, 70001), *_ONE_BEYOND, (8, 5003, 1), (2, 129, 3))
+_LARGE = ((4, 1, 70001), *_ONE_BEYOND, (8, 5003, 1), (8, 1, 9001), (2, 129, 3))
 _MANY_ROWS, _FEWEST_BITS_OF_MANY_ROWS = 2000, 4  # since each row has a tile: 1024 codes of 1 bit
 _LONGEST_FRESH, _MOST_FRESH_ROWS = 3000, 9
 

@@ -16,6 +16,7 @@ _DTYPES = torch.float16, torch.bfloat16, torch.float32
 _CODES = (0.25, 0.5, 0.75, 1.5, 2.5, 3.0, 17.75, 40.5, 41.5, 63.25, 64.25, 99.5, 100.25, 126.5)
 _EXPONENTS = (0, -3, -5, 2, -1, 7, -8, 1)
 _NEAR_A_TIE = 1e-4
+_MANY_TOKENS, _MANY_COLUMNS = 1200, 9000
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,21 @@ def _near_ties(tokens=4):
     x, scales = torch.where(is_telling, x, scales)[rows], scales[rows]
     label = f"{tokens} tokens, K = 128, float32, x next to the middle of two codes"
     return _both(label, torch.cat([x, -127 * scales], 1), True)
+
+
+def _everywhere():
+    """x between two codes and tokens of zeros, in the later ones of many tokens and columns."""
+    found = torch.cat([each[0].x for each in (_uneven(), _near_ties(), _uneven_by_the_inverse())])
+    many = found.repeat(_MANY_TOKENS // len(found), 1)
+    m = torch.arange(len(many))[:, None]
+    many = torch.where(m % 7 == 3, 0, many * 2.0 ** (m % 5 - 2))
+    several = torch.cat([found[::5], _of_many_bits()[0].x.repeat(1, 3)[:, : found.shape[1]]])
+    wide = several.repeat(1, _MANY_COLUMNS // found.shape[1])
+    return [
+        case
+        for x in (many, wide)
+        for case in _both(f"{x.shape[0]} tokens, K = {x.shape[1]}, x between two codes", x, True)
+    ]
 
 
 def _rounded_scales(tokens=2):
@@ -183,6 +199,7 @@ def cases():
         *_near_ties(),
         *_rounded_scales(),
         *_uneven_by_the_inverse(),
+        *_everywhere(),
         *_alike(),
         *_laid_otherwise(),
     ]
