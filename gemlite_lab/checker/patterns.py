@@ -21,8 +21,8 @@ def pattern(name, actual, expected, bound=None):
     actual, expected = actual.double(), expected.double()
     if (actual.isinf() & expected.isfinite()).sum() > actual.numel() / 2:
         return (
-            f"most of {name} is infinite: a number is far too large, as one is where bits of other "
-            "codes stay in, or where a number without sign goes below 0"
+            f"most of {name} is infinite: a number is far too large, such as a sum beyond the largest "
+            "half, a code with bits of others in it, or a number without sign that went below 0"
         )
     seen = _Seen(actual, expected, bound, is_float)
     can_be_compared = actual.isfinite().all() and expected.isfinite().all() and expected.any()

@@ -483,7 +483,10 @@ BAD_LOADS = {
         dict(name=GEMV, replace={"all_steps": ONE_STEP_AFTER_THE_OTHER}),
         f"{GEMV} has no hole 'all_steps'; its holes are four_codes",
     ),
-    "another name": (dict(name="gemm_a8w2"), f"no kernel 'gemm_a8w2'; there are .*{GEMV}, {GEMM}"),
+    "another name": (
+        dict(name="gemm_a8w2"),
+        f"no kernel 'gemm_a8w2' .did you mean gemm_a8w2_.*; there are .*{GEMV}, {GEMM}",
+    ),
     "another device": (dict(name=GEMV, device="tpu"), "device must be .*tpu"),
     "no time": (dict(name=GEMM, time_limit=0), "time_limit must be seconds"),
 }
