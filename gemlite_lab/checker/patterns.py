@@ -21,7 +21,7 @@ def pattern(name, actual, expected, bound=None):
     actual, expected = actual.double(), expected.double()
     if (actual.isinf() & expected.isfinite()).sum() > actual.numel() / 2:
         return (
-            f"most of {name} is infinite: a number is far too large, such as a sum beyond the largest "
+            f"most of {name} is infinite: a number is far too large, as a sum beyond the largest "
             "half, a code with bits of others in it, or a number without sign that went below 0"
         )
     seen = _Seen(actual, expected, bound, is_float)
