@@ -7,10 +7,9 @@ from functools import cached_property
 import torch
 
 from gemlite_edu.kernels.holes import without_comments
-from gemlite_edu.kernels.pair_table import table_texts
+from gemlite_edu.kernels.pair_table import COUNTS, table_texts
 
 DECODING_HOLES = ("dequant_pair", "prepare_pairs")
-_COUNTS = [2**nbits for nbits in range(1, 9)]  # of levels
 _MOST_LOST = 2.0**-10  # largest relative error of a level in float16
 _WITHOUT_LEVELS = re.compile(r"\bprepare_pairs\s*\(\s*(?:void\s*)?\)")
 
@@ -49,7 +48,7 @@ class Coding:
         if format.levels is None:
             return None if format.texts is None else Coding(0, format.texts)
         count = len(format.levels)
-        of_a_table = next((n for n in _COUNTS if format.texts == _of_a_table(n)), None)
+        of_a_table = next((n for n in COUNTS if format.texts == _of_a_table(n)), None)
         if of_a_table not in (None, count):
             raise ValueError(
                 f"the format has {count} levels, and its texts are those of pair_table for "

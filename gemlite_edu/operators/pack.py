@@ -57,11 +57,21 @@ def packed(form, W_q, scales, zeros, bias, fma_mode, word_bits, levels=None):
         check_bias(bias, form.out_features)
         bias = bias.to(W_q.device)
     tensors = {"W_q": words, "high": high, **inside, "bias": bias, "levels": levels}
-    for name, tensor in (*inside.items(), ("bias", bias)):
-        if tensor is not None and not tensor.isfinite().all():
-            name = name.removeprefix("channel_")
-            raise ValueError(f"{name} must be finite, got a NaN or an infinity")
+    broken = not_finite(tensors)
+    if broken:
+        name = broken[0].removeprefix("channel_")
+        raise ValueError(f"{name} must be finite, got a NaN or an infinity")
     return checked(replace(form, mode=mode), tensors), tensors
+
+
+def not_finite(tensors):
+    """The names of scales, zeros and bias in {name: tensor or None} that have NaN or infinities."""
+    factors = {name: tensors[name] for name in ("scales", "zeros", "channel_scales", "bias")}
+    return [
+        name
+        for name, tensor in factors.items()
+        if tensor is not None and not tensor.is_meta and not tensor.isfinite().all()
+    ]
 
 
 def check_operand(name, value, devices=("cpu", "cuda")):

@@ -10,10 +10,9 @@ from gemlite_edu.kernels.decoders import Coding
 from gemlite_edu.numbers.checks import FLOATS
 from gemlite_edu.numbers.format import Format
 from gemlite_edu.operators.form import Form
-from gemlite_edu.operators.pack import INSIDE, PLAIN_8_BIT, checked
+from gemlite_edu.operators.pack import INSIDE, PLAIN_8_BIT, checked, not_finite
 
 _OPTIONAL = ("channel_scales", "bias")
-_FACTORS = ("scales", "zeros", "channel_scales", "bias")
 _INTS_OF_FORM, _METADATA = 10, 12
 BIAS_IN_METADATA = 11  # 1 if there is a bias
 
@@ -35,7 +34,9 @@ def saved(metadata, tensors):
     Raises TypeError or ValueError if no layer can have been saved like this.
     """
     form, format = saved_form(metadata, tensors)
-    _check_finite(tensors)
+    broken = not_finite(tensors)
+    if broken:
+        raise ValueError(f"the saved layer's {broken[0]} must be finite, got a NaN or an infinity")
     levels = None if format is None else format.levels_on(tensors["W_q"].device)
     tensors = tensors | {"levels": levels}
     return checked(form, tensors), tensors, format
@@ -66,13 +67,6 @@ def saved_form(metadata, tensors):
             types = " or ".join(map(str, dtypes))
             raise ValueError(f"the saved layer must have {name} {shape} {types}, got {came}")
     return form, format
-
-
-def _check_finite(tensors):
-    for name in _FACTORS:
-        tensor = tensors[name]
-        if tensor is not None and not tensor.is_meta and not tensor.isfinite().all():
-            raise ValueError(f"the saved layer's {name} must be finite, got a NaN or an infinity")
 
 
 def _format_of(ints):
